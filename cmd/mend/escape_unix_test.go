@@ -60,7 +60,6 @@ var printCases = []struct{ command, args string }{
 	{"scan", "--agent-version HOSTILE"},
 	{"scan", "--class HOSTILE"},
 	{"scan", "--since HOSTILE"},
-	{"explain", "SESSION"},
 	{"explain", "HOSTILE"},
 	{"explain", ""},
 	{"ui", ""},

@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
-	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -31,25 +29,21 @@ const (
 	kindClass    = "Kinds of damage (classes)"
 	kindRule     = "Rules of the providers"
 	kindFinding  = "Other findings"
-	kindExit     = "Exit codes"
 )
 
 // Explain returns the verb explain.
 func Explain(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [CODE|ERROR|SESSION]",
-		Short: "Explain a code, an error or a session",
-		Long: `Explain shows what a code in the output means (a rule, a class of damage, a severity, an exit
-code), what causes it, and what mend does about it. Without an argument it lists all codes.
-For the words of the output see docs/glossary.md, for the settings "mend config".
-
-It also accepts the text of an error, or the id of a session or a record, and then explains
-every finding in it.`,
+		Use:   "explain [CODE|ERROR]",
+		Short: "Explain a code or an error",
+		Long: `Explain shows what a code in the output means (a rule, a class of damage, a severity), what
+causes it, and what mend does about it. Without an argument it lists all codes. It also
+accepts the text of an error. For the findings of a session see "mend scan SESSION", for the
+words of the output docs/glossary.md, for the settings "mend config".`,
 		Example: `  mend explain R11
   mend explain latent
   mend explain tool_result_missing
-  mend explain 'messages.12: tool_use ids were found without tool_result'
-  mend explain ses_abc`,
+  mend explain 'messages.12: tool_use ids were found without tool_result'`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return env.Paged(func() error {
 				topics := allTopics(env)
@@ -85,11 +79,6 @@ func allTopics(env *frame.Env) []topicJSON {
 	rules := ruleTopics(env)
 	all = append(all, classTopics(env, rules)...)
 	all = append(all, rules...)
-	for _, e := range frame.ExitCodes {
-		for code := range strings.SplitSeq(e.Code, ", ") {
-			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: show.SentenceCase(e.Meaning), Words: e.Name}))
-		}
-	}
 	return all
 }
 
@@ -156,11 +145,10 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 // An ExplainAnswer is the answer of explain.
 type ExplainAnswer struct {
 	Topics   []topicJSON          `json:"topics,omitempty"`
-	Sessions []sessionJSON        `json:"sessions,omitempty"`
 	APIError *show.APIErrorAnswer `json:"apiError,omitempty"`
 }
 
-// runExplain explains what the user named: a topic, an error, a session or a record.
+// runExplain explains what the user named: a topic or an error.
 func runExplain(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
 	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
 		env.SetAnswers(ExplainAnswer{Topics: found})
@@ -169,34 +157,25 @@ func runExplain(ctx context.Context, env *frame.Env, name string, topics []topic
 		}
 		return nil
 	}
-	if isRecord(name) || strings.HasPrefix(name, "ses_") {
-		return explainFindings(ctx, env, name, topics)
-	}
 	e := culprit.Readings(env.Opt.Agents, []byte(name))[0]
-	if e.Class != "" {
+	switch {
+	case e.Class != "" || e.Recognised:
 		return explainError(ctx, env, e, topics)
-	}
-	if all, _, _ := frame.NamedSessions(ctx, env, frame.Sources{}); frame.IsSession(all, name) {
-		return explainFindings(ctx, env, name, topics)
-	}
-	if e.Recognised { // its words may also be in a title
-		return explainError(ctx, env, e, topics)
-	}
-	if strings.ContainsAny(name, " \n") {
+	case strings.ContainsAny(name, " \n"):
 		return fail.New(fail.Usage, `"mend fix 'TEXT'" shows what is broken, or asks what was lost`, "mend does not know this error: %s", term.OneLine(name, 100))
 	}
-	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
+	return fail.New(fail.Usage, `"mend explain" lists all codes, and "mend scan SESSION" shows what is wrong with a session`, "nothing is called %q", name)
 }
 
 // spoken maps words of the output to the codes that they stand for.
 var spoken = map[string]string{show.AtRisk: "latent", "at-risk": "latent"}
 
-// findTopics returns the topics with that code, in upper or lower case. "5" and "exit 5" name an exit code.
+// findTopics returns the topics with that code, in upper or lower case.
 func findTopics(topics []topicJSON, name string) []topicJSON {
-	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
+	name = strings.ToLower(name)
 	var found []topicJSON
 	for _, t := range topics {
-		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && show.ClassWords(code) == name || t.Kind == kindExit && t.Words == name {
+		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && show.ClassWords(code) == name {
 			found = append(found, t)
 		}
 	}
@@ -207,23 +186,6 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 // thread-archived.
 func likeTopics(topics []topicJSON, name string) []topicJSON {
 	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
-}
-
-func nearestTopic(topics []topicJSON, name string) string {
-	best, distance := "", max(len(name)/2, 2)
-	for _, t := range topics {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(t.Code))
-		if len(name) > 3 && strings.Contains(t.Code, strings.ToLower(name)) {
-			d = 1
-		}
-		if d < distance {
-			best, distance = t.Code, d
-		}
-	}
-	if best == "" {
-		return `"mend explain" lists everything it can explain`
-	}
-	return frame.DidYouMean([]string{"mend explain " + best})
 }
 
 // explainError explains an error of a provider or an agent.
@@ -245,73 +207,6 @@ func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics
 	}
 	frame.PrintHolders(ctx, env, e)
 	return nil
-}
-
-// isRecord reports whether a name is the id of a message or a part.
-func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
-
-// explainFindings explains each finding of a session, or of a record.
-func explainFindings(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
-	names := []string{name}
-	if isRecord(name) { // in any session
-		names = nil
-	}
-	stores, left, err := frame.OpenNamed(ctx, env, false, names)
-	if err != nil {
-		return err
-	}
-	var found []topicJSON
-	var shown []sessionJSON
-	var last mend.Finding
-	for _, s := range stores {
-		c, heads := s.Cached(), s.Named
-		if heads == nil {
-			if heads, err = c.Sessions(ctx); err != nil {
-				left = env.SkipStore(ctx, left, err)
-			}
-		}
-		for f := range c.Scan(ctx, heads) {
-			if isRecord(name) {
-				f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
-				if len(f.Diagnoses) == 0 {
-					continue
-				}
-			}
-			shown, last = append(shown, findingJSON(f)), f
-			for _, t := range printExplained(env, f, topics) {
-				if !slices.ContainsFunc(found, func(o topicJSON) bool { return o.Code == t.Code }) {
-					found = append(found, t)
-				}
-			}
-		}
-	}
-	if isRecord(name) && len(shown) == 0 {
-		return cmp.Or(left, frame.Usagef("no finding at %s", term.Escape(name)))
-	}
-	env.SetAnswers(ExplainAnswer{Topics: show.NonNil(found), Sessions: show.NonNil(shown)})
-	for _, t := range found {
-		env.Printf("\n")
-		printTopic(env.Terminal, t)
-	}
-	if command, _ := frame.FirstCommand(env, last); len(shown) == 1 && command != "" {
-		env.Say("Next: %s", term.Command(command))
-	}
-	return left
-}
-
-// printExplained prints the findings of a session, and returns the topics that explain them.
-func printExplained(env *frame.Env, f mend.Finding, topics []topicJSON) (found []topicJSON) {
-	show.Header(env.Terminal, f.Session)
-	if f.Severity() == 0 {
-		env.Printf("Nothing is wrong with this session.\n")
-	}
-	printUnexamined(env, f)
-	for _, d := range f.Diagnoses {
-		env.Printf("\n%s %s\n%s\n", show.SeverityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
-		show.Fix(env.Terminal, d, 0)
-		found = append(found, findTopics(topics, d.Rule)...)
-	}
-	return found
 }
 
 func printTopics(t *term.Terminal, topics []topicJSON) {
@@ -343,14 +238,9 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a rule of the " + providerName(o.Provider))
 	case o.Kind == kindClass:
 		title += term.Faint("  a kind of damage")
-	case o.Kind == kindExit:
-		title += term.Faint("  an exit code")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
 	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Update", o.Healed}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
-	if o.Kind == kindExit {
-		rows[0][0] = "In JSON"
-	}
 	rows = slices.DeleteFunc(rows, func(r term.Row) bool { return r[1] == "" })
 	if len(rows) > 0 {
 		t.Printf("\n%s", term.WrapRows(rows, 0, t.TextWidth()))
