@@ -19,6 +19,8 @@ type Policy struct {
 
 	// Before, unless zero, is the earliest time of a state that stays. It is for one Thin.
 	Before time.Time
+
+	Of Query // the states that may be removed because of the other fields than MaxBytes
 }
 
 // Freed counts what was removed.
@@ -65,7 +67,7 @@ func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
 	for _, group := range bySession(states) {
 		kept := p.thin(group)
 		for i, s := range group {
-			if kept[i] {
+			if kept[i] || !p.Of.matches(&s) {
 				stay = append(stay, s)
 			} else {
 				gone = append(gone, s)

@@ -138,6 +138,18 @@ func (env *Env) OpenAt(root string) (*mend.Store, error) {
 	return mend.Open(o)
 }
 
+// NamedStore returns the store that the user names, nil for none.
+func (env *Env) NamedStore() (*change.StoreID, error) {
+	if env.Opt.Store == "" {
+		return nil, nil
+	}
+	c, err := mend.Open(env.Opt)
+	if err != nil {
+		return nil, err
+	}
+	return new(c.ID()), nil
+}
+
 // OpenWith opens a store. For a verb that writes it first recovers pending repairs.
 func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.Store, error) {
 	c, err := mend.Open(o)

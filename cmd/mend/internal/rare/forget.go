@@ -332,23 +332,30 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
+	store, err := env.NamedStore()
+	if err != nil {
+		return err
+	}
 	c, err := frame.LoadSettings(nil)
 	if err != nil {
 		return err
 	}
-	if err := dropOld(ctx, env, f, before, old); err != nil {
+	if err := dropOld(ctx, env, f, before, journal.Query{IDs: show.NonNil(old), Agent: env.AgentName, Store: store}); err != nil {
 		return err
 	}
 	p := frame.KeepPolicy(c)
-	p.Before = before
+	p.Before, p.Of.Agent = before, env.AgentName
+	if store != nil {
+		p.Of.Store = store.Same
+	}
 	return thinKept(ctx, env, f, p)
 }
 
-// dropOld shows the repairs with the ids old, which began before a time, asks, and removes their data.
-func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, old []string) error {
+// dropOld shows the repairs that q selects, which began before a time, asks, and removes their data.
+func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, q journal.Query) error {
 	var x erasure
 	yours := []string{} // repairs that moved user files away
-	err := x.add(env, journal.Query{IDs: show.NonNil(old)}, func(e change.Entry) bool {
+	err := x.add(env, q, func(e change.Entry) bool {
 		if e.KeepsFiles() {
 			yours = append(yours, e.ID)
 		}
@@ -417,8 +424,8 @@ func printFreed(env *frame.Env, f journal.Freed) {
 }
 
 // damagedText returns the end of a question that names the damaged files to be removed; "" for none.
-func damagedText(env *frame.Env, before time.Time) string {
-	n := len(frame.DamagedBefore(env, before))
+func damagedText(paths []string) string {
+	n := len(paths)
 	if n == 0 {
 		return ""
 	}
@@ -449,16 +456,19 @@ func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Po
 		return err
 	})
 	env.SetAnswer("copies", 0)
-	aside := frame.DamagedBefore(env, p.Before)
+	var aside []string
+	if p.Of.Agent == "" && p.Of.Store == nil { // they may have copies of any
+		aside = frame.DamagedBefore(env, p.Before)
+	}
 	if err != nil || old == 0 && len(aside) == 0 {
 		return err
 	}
 	if f.DryRun {
 		env.SetAnswer("copies", old)
-		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(env, p.Before))
+		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(aside))
 		return nil
 	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(env, p.Before))
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(aside))
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}

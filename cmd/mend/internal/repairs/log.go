@@ -131,7 +131,7 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 		return showEntries(ctx, env, *found)
 	}
 	if cmd.Flags().Changed("export") {
-		if !reflect.DeepEqual(q, journal.Query{}) {
+		if q.Agent != "" || filters(q) {
 			return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a session or a filter")
 		}
 		return exportLog(ctx, env, f.export)
@@ -144,8 +144,10 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 
 var errFiltered = frame.Usagef("the id of a repair selects all to show: it cannot be combined with --export or a filter")
 
-// filters reports whether q selects entries by more than their agent.
-func filters(q journal.Query) bool { return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent}) }
+// filters reports whether q selects entries by more than their agent and store.
+func filters(q journal.Query) bool {
+	return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent, Store: q.Store})
+}
 
 // listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
 // prints the intact entries, and returns the error.
@@ -202,6 +204,9 @@ func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal
 		return q, "", err
 	}
 	if q.Until, err = frame.ParseWhen("until", f.until, now); err != nil {
+		return q, "", err
+	}
+	if q.Store, err = env.NamedStore(); err != nil {
 		return q, "", err
 	}
 	if session.ID != "" {
