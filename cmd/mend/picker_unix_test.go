@@ -188,7 +188,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"fix", "out of cheese in " + other},
 			[][2]string{{`Repair "Add dark mode"? [y/n/d/q/?] `, "q\n"}},
 			frame.ExitRefused,
-			[]string{"the text names it, and it is broken"},
+			[]string{"wrong A text follows the bash call"},
 		},
 		{
 			"fix asks for the session",
