@@ -13,9 +13,16 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestMissingFolders removes the folder of all parts: two levels are created, and removed by the
-// undo.
+// TestMissingFolders removes the folder of all parts: two levels are created, and removed by the undo, except those
+// with a file of another program.
 func TestMissingFolders(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		testMissingFolders(t, other)
+	}
+}
+
+func testMissingFolders(t *testing.T, other bool) {
+	t.Helper()
 	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
 		t.Fatal(err)
@@ -44,14 +51,17 @@ func TestMissingFolders(t *testing.T) {
 	if got := mustLoad(t, s).Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
 		t.Errorf("the new part is %+v", got)
 	}
-	// A file that another program adds keeps its folder.
-	storetest.Put(t, root, "part/msg_2/other.json", "{}")
-	storetest.Apply(t, s, change.Inverse(st.Ops))
-	if _, err := os.Stat(filepath.Join(root, "part/msg_2/other.json")); err != nil {
-		t.Error(err)
+	if other {
+		storetest.Put(t, root, "part/msg_2/other.json", "{}")
 	}
-	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
-		t.Fatal(err)
+	storetest.Apply(t, s, change.Inverse(st.Ops))
+	if other {
+		if _, err := os.Stat(filepath.Join(root, "part/msg_2/other.json")); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("after the undo the tree holds %v, want %v", got, before)

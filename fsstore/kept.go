@@ -67,9 +67,6 @@ func (tx *transaction) keptPrefix(op fileOp) string {
 // keptPaths returns the paths below the root of all kept files of the change. The result is the same after a Settle
 // that was interrupted and repeated.
 func (tx *transaction) keptPaths() (paths []string) {
-	if len(tx.keptNames()) == 0 {
-		return nil
-	}
 	for _, op := range tx.ops {
 		for _, name := range tx.keptNames()[tx.keptPrefix(op)] {
 			paths = append(paths, stage.Kept+"/"+name)
@@ -79,7 +76,7 @@ func (tx *transaction) keptPaths() (paths []string) {
 }
 
 func (tx *transaction) hasKept(op fileOp) bool {
-	return len(tx.keptNames()) > 0 && len(tx.keptNames()[tx.keptPrefix(op)]) > 0
+	return len(tx.keptNames()[tx.keptPrefix(op)]) > 0
 }
 
 // keptNames returns the names of all kept files, by prefix; none if they cannot be listed. The list is cached until a

@@ -220,7 +220,7 @@ func (tx *transaction) addMissing(op fileOp, n int, p string) error {
 }
 
 func (op fileOp) sortOrder() int {
-	depth := strings.Count(op.path, "/") + 1
+	depth := strings.Count(op.path, "/")
 	switch {
 	case !op.isFolder():
 		return 0
