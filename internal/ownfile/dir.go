@@ -23,7 +23,11 @@ func CheckDir(dir string) error {
 	case mode.IsDir():
 		return private(dir, info)
 	case mode&fs.ModeSymlink != 0:
-		return &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
+		unsafe := &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
+		if target, err := filepath.EvalSymlinks(dir); err == nil { // with what mend has kept there
+			unsafe.Repair += " && mv " + Quote(target) + " " + Quote(dir)
+		}
+		return unsafe
 	default:
 		return &UnsafeError{dir, "is not a folder", moveAway(dir)}
 	}

@@ -38,6 +38,7 @@ type Env struct {
 	stores    int             // number of stores that [Env.NextStore] has named
 	Unkept    error           // why the kept copies cannot be used, see [WithKept]
 	kept      map[string]bool // sessions with a copy; nil until needed
+	lastError string          // what [Env.PrintError] printed last
 
 	writing sync.RWMutex // read-locked while the journal or a store is changed
 	Made    changes
@@ -141,6 +142,10 @@ func (env *Env) setMembers(members reflect.Value) {
 
 // PrintError prints an error and its hint on stderr.
 func (env *Env) PrintError(err error) {
+	if err.Error() == env.lastError { // the same for each store
+		return
+	}
+	env.lastError = err.Error()
 	env.Message(term.Bad("mend:"), term.Escape(err.Error()))
 	if h := env.Hint(err); h != "" {
 		env.Message("     ", term.Faint(term.Escape(h)))
