@@ -84,7 +84,10 @@ func (env *Env) OwnerOf(path string) string {
 	if c, err := env.OpenAt(env.Opt.Store); err == nil {
 		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
 	}
-	for e := range env.Opt.Journal.Each(journal.Query{}) { // an unreadable journal names no stores
+	for e, err := range env.Opt.Journal.Each(journal.Query{}) {
+		if err != nil {
+			break // an unreadable journal names no stores
+		}
 		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
 			stores = append(stores, at)
 		}
