@@ -58,7 +58,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if err := tx.stageAll(ctx); err != nil {
 		return change.Staged{}, errors.Join(err, tx.removeStage())
 	}
-	st := change.Staged{Store: s.id, Dir: tx.stagePath}
+	st := change.Staged{Store: s.id, Dir: tx.stagePath, Ops: make([]change.Op, 0, len(tx.ops))}
 	for _, op := range tx.ops {
 		st.Ops = append(st.Ops, op.withTime(p.Fresh))
 	}

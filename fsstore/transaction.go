@@ -69,7 +69,7 @@ type transaction struct {
 // begin finds the paths of the ops and opens the root. The error wraps [change.ErrInvalid] if an op
 // has no path or two ops have the same.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
-	tx := &transaction{Store: s, folders: map[string]bool{}}
+	tx := &transaction{Store: s, ops: make([]fileOp, 0, len(ops)), folders: map[string]bool{}}
 	seen := make(map[string]bool, len(ops))
 	for _, o := range ops {
 		op, err := s.locate(o)

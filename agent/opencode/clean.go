@@ -149,6 +149,7 @@ func (s *store) cleanSession(
 	if err != nil {
 		return nil, err
 	}
+	ops = make([]change.Op, 0, len(images))
 	for i, image := range images {
 		if image != nil {
 			ops = append(ops, change.Op{Ref: refs[i], Pre: image})
