@@ -22,7 +22,7 @@ import (
 // reverts the top of the stack, byte for byte, until the store has its original state. MEND_UNDO_SEEDS is the
 // number of sequences, and MEND_UNDO_SEED selects a single one.
 func TestUndoStack(t *testing.T) {
-	seeds := storetest.Count(10_000, 200)
+	seeds := storetest.Count(10_000, 80)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
 		seeds = n
 	}
@@ -64,9 +64,10 @@ var foundSeeds = []int{
 type undoModel struct {
 	*changedStore
 	r      *rand.Rand
-	done   []string // for the message of a failure
-	layers []*layer // in force, the newest last
-	undone []*layer // and not applied again
+	done   []string          // for the message of a failure
+	layers []*layer          // in force, the newest last
+	undone []*layer          // and not applied again
+	now    map[string]string // see records; nil after a command
 }
 
 // A layer is the change of one command.
@@ -116,6 +117,9 @@ func (m *undoModel) run() {
 // gone.
 func (m *undoModel) records() map[string]string {
 	m.Helper()
+	if m.now != nil {
+		return m.now
+	}
 	all := map[string]string{}
 	for name, text := range m.everything() {
 		mode, data, _ := strings.Cut(text, " ")
@@ -130,7 +134,15 @@ func (m *undoModel) records() map[string]string {
 			all[name] = text
 		}
 	}
+	m.now = all
 	return all
+}
+
+// mend runs a command, after which the records are read again.
+func (m *undoModel) mend(args ...string) (code int, out string) {
+	m.Helper()
+	m.now = nil
+	return m.changedStore.mend(args...)
 }
 
 // change runs a command that may change the store, and pushes its change on the stack.
@@ -138,6 +150,7 @@ func (m *undoModel) change(name string, do func() (operation string)) *layer {
 	m.Helper()
 	before, file := m.records(), m.file()
 	l := &layer{operation: do(), file: file, diff: map[string][2]string{}, whole: name == "salvage"}
+	m.now = nil
 	m.done = append(m.done, name+": "+l.operation)
 	after := m.records()
 	for key, text := range before {
