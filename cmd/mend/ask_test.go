@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +54,58 @@ func TestAsk(t *testing.T) {
 		}
 		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == frame.ExitDone) {
 			t.Errorf("answer %q: the store changed: %t", c.in, changed)
+		}
+	}
+}
+
+// TestFixFinishes checks that fix asks for what another verb does, and ends with how to continue: a damaged database is
+// salvaged, and sessions without their folder are moved.
+func TestFixFinishes(t *testing.T) {
+	file := func(ts *testStore) string {
+		data, err := os.ReadFile(ts.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, c := range []struct {
+		breaks          func(ts *testStore)
+		state           func(ts *testStore) string
+		question, shows string
+	}{
+		{func(ts *testStore) {
+			rows := damage.SQL(t, ts.path)("SELECT rootpage FROM sqlite_schema WHERE name = 'part_session_idx'")
+			page, err := strconv.Atoi(fmt.Sprint(rows[0]["rootpage"]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := file(ts)
+			dbtest.Write(t, ts.path, data[:(page-1)*4096]+strings.Repeat("\x00", 4096)+data[page*4096:])
+		}, file, "Replace the damaged database with the new one?", "To continue the newest session: "},
+		{func(ts *testStore) {
+			work := t.TempDir()
+			dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+filepath.Join(work, "shop")+"'")
+			store := filepath.Join(work, "store")
+			if err := os.Mkdir(store, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(store)
+		}, func(ts *testStore) string {
+			return fmt.Sprint(damage.SQL(t, ts.path)("SELECT directory FROM session"))
+		}, "Move 1 session to ", "To continue it: "},
+	} {
+		for in, want := range map[string]int{"y\n": frame.ExitDone, "n\n": frame.ExitRefused, "": frame.ExitRefused} {
+			ts := newTestStore(t, 2)
+			c.breaks(ts)
+			before := c.state(ts)
+			got, out, errs := ts.asking(in, 0, "fix")
+			if got != want || !strings.Contains(errs, c.question) || strings.Contains(out, "Nothing is broken") {
+				t.Errorf("%s answer %q: exit code %d, want %d\n%s%s", c.question, in, got, want, out, errs)
+			}
+			done, last := want == frame.ExitDone, out[strings.LastIndex(strings.TrimSuffix(out, "\n"), "\n")+1:]
+			if strings.HasPrefix(last, c.shows) != done || (c.state(ts) != before) != done {
+				t.Errorf("%s answer %q: ends with %q, or the store is not as expected\n%s%s", c.question, in, last, out, errs)
+			}
 		}
 	}
 }
@@ -216,9 +271,9 @@ func TestDryRunUnlocked(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"undo"}, "Undo would restore 1 item"},
-		{[]string{"undo", "qevajo"}, "Undo would restore 1 item"},
-		{[]string{"undo", "--session", ts.session}, "Undo would restore 1 item"},
+		{[]string{"undo"}, "Undo would revert 1 change"},
+		{[]string{"undo", "qevajo"}, "Undo would revert 1 change"},
+		{[]string{"undo", "--session", ts.session}, "Undo would revert 1 change"},
 		{[]string{"repair"}, "Nothing is broken."},
 		{[]string{"repair", ts.session}, "Nothing to repair"},
 		{[]string{"recover"}, "No repair is pending."},

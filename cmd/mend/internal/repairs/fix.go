@@ -124,7 +124,8 @@ func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	asked := false
 	text, err := term.Await(ctx, func() ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
-			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
+			readings := culprit.Readings(env.Opt.Agents, text)
+			known := asked || sessionID().Match(text) || wayOf(readings) != nil || slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
 				t.PrintErr("mend knows no error in this text. Paste the rest, or press Enter again:\n")
 			}

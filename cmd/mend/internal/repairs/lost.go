@@ -60,7 +60,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		if isOfApp(text) {
 			return true, showContinue(ctx, env)
 		}
-		return true, showLost(ctx, env, f)
+		return true, runWay(ctx, env, f, readWays()[0])
 	}
 	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
 	switch {
@@ -142,7 +142,8 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 			return err
 		}
 		env.Printf("\n")
-		return f.finish.Move(ctx, env, f.WriteFlags)
+		_, err = f.finish.Move(ctx, env, f.WriteFlags)
+		return err
 	case found.Severity() == repair.Broken:
 		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.Force})
 	}
@@ -162,7 +163,8 @@ func whereText(c *mend.Store, h change.Head) string {
 // showLost lists the restorable sessions for an error that names none, and how to continue the newest session
 // of this folder.
 func showLost(ctx context.Context, env *frame.Env, f repairFlags) error {
-	if err := f.finish.List(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}, mend.RestoreRequest{Force: f.Force}); err != nil {
+	restored, err := f.finish.List(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}, mend.RestoreRequest{Force: f.Force})
+	if restored || err != nil {
 		return err
 	}
 	found, _, err := frame.LookUp(ctx, env, frame.Sources{}, []string{"."})

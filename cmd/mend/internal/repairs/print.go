@@ -30,7 +30,7 @@ func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
 		}
 	}
 	for _, f := range show.PlanFacts(p.Result) {
-		if !verbose || f.Label == "sent" || f.Label == "lost" && p.Result.Plan.Cause.Bound != nil {
+		if (f.Label == "sent") == verbose || f.Label == "lost" && p.Result.Plan.Cause.Bound != nil {
 			printFact(t, f)
 		}
 	}
@@ -102,7 +102,7 @@ func (r *repairRun) end(err error) error {
 		r.printContinue()
 	}
 	switch {
-	case len(r.proposals) == 0 && err == nil:
+	case len(r.proposals) == 0 && err == nil && !r.others:
 		r.Printf("%s\n", term.Good("Nothing is broken."))
 	case r.flags.DryRun && len(todo) > 0: // it was printed
 	case len(todo) > 0 || r.Request.Error != nil:

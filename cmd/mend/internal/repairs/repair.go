@@ -34,6 +34,7 @@ type repairFlags struct {
 	apiError                       string
 	errorText                      []byte // instead of apiError
 	asksError                      bool   // ask for the text of an error if no session is broken
+	salvaged                       bool   // the repair of a database ended with this one
 	frame.SessionFilter
 
 	finish *Finish
@@ -41,9 +42,10 @@ type repairFlags struct {
 
 // Finish has the other verbs with which a fix can end.
 type Finish struct {
-	List    func(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error // what can be restored
+	// List offers what can be restored, and Move the missing folders. They report whether they changed something.
+	List    func(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) (changed bool, err error)
+	Move    func(ctx context.Context, env *frame.Env, f frame.WriteFlags) (changed bool, err error)
 	Restore func(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f frame.WriteFlags, r mend.RestoreRequest) error
-	Move    func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error // missing folders
 	Salvage func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error
 	Trim    func(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r repair.TrimRequest) error
 }
@@ -106,8 +108,8 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	if err != nil {
 		return err
 	}
-	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0}
-	declined := false
+	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
+	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
 	for _, c := range clients {
 		var all []change.Head
 		if !r.named {
@@ -123,12 +125,32 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		if err = r.propose(c.Store, heads); errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
+		if offers && isSalvageable(err) {
+			err = f.finish.Salvage(ctx, env, f.WriteFlags)
+			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
+				f.asksError, f.salvaged = false, true
+				return fail.Worst(err, runRepair(ctx, env, names, f))
+			}
+			if r.others = true; errors.Is(err, term.ErrDeclined) {
+				declined, err = true, nil
+			}
+		}
 		if left = env.Both(ctx, left, err); ctx.Err() != nil {
 			return left
 		}
 	}
+	moves := false
+	if offers {
+		n := len(r.proposals)
+		r.proposals = slices.DeleteFunc(r.proposals, lacksFolder)
+		moves = len(r.proposals) < n
+		r.others = r.others || moves
+	}
 	left = r.finish(left)
 	switch {
+	case moves && ctx.Err() == nil:
+		_, err = f.finish.Move(ctx, env, f.WriteFlags)
+		left = fail.Worst(left, err)
 	case declined && len(r.Done) > 0:
 		left = fail.Worst(left, frame.ErrProblems)
 	case declined:
@@ -164,7 +186,9 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 	case e.About == request.AboutStore:
 		frame.PrintHolders(ctx, env, *e)
 		if strings.Contains(e.Explanation, "mend salvage") {
-			unread = fail.Worst(unread, checkDatabases(ctx, env, clients, f))
+			if damaged, err := checkDatabases(ctx, env, clients, f); damaged {
+				return fail.Worst(unread, err)
+			}
 		}
 		return fail.Worst(unread, showNext(ctx, env, clients, readings, f))
 	case e.About == request.AboutSession && e.Class == "" && e.Rule == "", isTooLong(*e):
@@ -217,7 +241,6 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	if err := c.Changeable(ctx); err != nil { // the same for all sessions
 		return err
 	}
-	r.stores = append(r.stores, c)
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
 		if heads = notHealthy(ctx, env.Terminal, c, heads); ctx.Err() != nil {
@@ -313,6 +336,19 @@ func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []ch
 	return some
 }
 
+// isSalvageable reports whether an error is the damage of a database.
+func isSalvageable(err error) bool {
+	_, hint := fail.Classify(err)
+	return hint == fail.SalvageHint || hint == fail.DiskHint
+}
+
+// lacksFolder reports whether a session only needs another folder.
+func lacksFolder(p show.Proposal) bool {
+	left := p.Result.Remaining
+	return len(p.Result.Plan.Ops) == 0 && show.HasBroken(left) &&
+		!slices.ContainsFunc(left, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Shown != repair.NoFolder })
+}
+
 // needsRepair reports whether a busy session needs a repair.
 func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.Request) bool {
 	req.Force = true
@@ -339,10 +375,11 @@ func hasUnfixed(result repair.Result, r repair.Request) bool {
 // A repairRun shows planned repairs, asks, applies them, and prints the results.
 type repairRun struct {
 	frame.RepairBatch
-	stores    []*mend.Store // stores that were examined
 	flags     repairFlags
 	named     bool // the user named the session, or its error
 	proposals []show.Proposal
+
+	others bool // another verb repairs something, or has
 
 	shown *mend.Store         // store of the last proposal shown
 	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
@@ -358,11 +395,6 @@ func (r *repairRun) finish(left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	if r.Ctx.Err() != nil {
 		return left
-	}
-	if len(r.proposals) == 0 {
-		for _, c := range r.stores {
-			r.NextStore(c)
-		}
 	}
 	if len(todo) == 0 {
 		r.show(r.proposals)
@@ -531,7 +563,7 @@ func printAPIError(env *frame.Env, e repair.APIError) {
 		class = "rule " + e.Rule
 	}
 	env.Say("%s %s", term.Faint("Error:"), term.OneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
-	if e.Recognised || class != "" {
+	if e.Explanation == "" && class != "" {
 		env.Printf("%s %s", term.Faint("Class:"), class)
 		if e.Index >= 0 {
 			env.Printf(", at message %d of the request", e.Index)

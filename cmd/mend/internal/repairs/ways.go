@@ -99,7 +99,11 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 	switch w.Name {
 	case "damaged":
 		clients, left := frame.OpenAll(ctx, env, !f.DryRun)
-		return fail.Worst(checkDatabases(ctx, env, clients, f), fail.Worst(left, frame.ErrProblems))
+		damaged, err := checkDatabases(ctx, env, clients, f)
+		if !damaged {
+			err = frame.ErrProblems
+		}
+		return fail.Worst(err, left)
 	case "each_prompt":
 		if !env.CanAsk || env.JSON {
 			env.Say("With the text of that error: %s", term.Command(w.Commands[0]))
@@ -112,7 +116,8 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 	case "app":
 		return showContinue(ctx, env)
 	case "not_listed":
-		if err = f.finish.Move(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}); ctx.Err() != nil {
+		moved, err := f.finish.Move(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force})
+		if moved || ctx.Err() != nil {
 			return err
 		}
 		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
@@ -168,24 +173,24 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	return fail.Worst(left, frame.ErrProblems)
 }
 
-// checkDatabases checks the databases of the stores. If the user agrees, it salvages the first damaged one; without a
-// terminal it returns the damage as the error.
-func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) error {
+// checkDatabases reports whether a database of the stores is damaged. If the user agrees, it salvages the first one;
+// without a terminal it returns the damage as the error.
+func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) (damaged bool, err error) {
 	for _, c := range clients {
 		done := env.Busy("checking the database ...")
 		err := c.CheckFile(ctx, 0)
 		done()
-		switch _, hint := fail.Classify(err); {
-		case hint != fail.SalvageHint && hint != fail.DiskHint:
+		switch {
+		case !isSalvageable(err):
 			continue
 		case (!env.CanAsk || env.JSON) && !f.Yes:
-			return err
+			return true, err
 		}
 		env.Opt.Store, env.Opt.Layout = c.ID().Root, ""
-		return f.finish.Salvage(ctx, env, f.WriteFlags)
+		return true, f.finish.Salvage(ctx, env, f.WriteFlags)
 	}
 	env.Say("mend checked the databases: none of them is damaged now.")
-	return nil
+	return false, nil
 }
 
 // showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with it,

@@ -51,7 +51,8 @@ transcript names; then folders with the same name, and neighbours. It asks about
 			if f.Yes || len(names) == 1 {
 				return frame.Usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
 			}
-			return MoveGone(cmd.Context(), env, f)
+			_, err := MoveGone(cmd.Context(), env, f)
+			return err
 		},
 	}
 	f.Add(cmd, "move sessions even if an agent is using one of them")
@@ -224,15 +225,15 @@ func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
 	}
 }
 
-// MoveGone lists the missing folders, and asks about each.
-func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+// MoveGone lists the missing folders, and asks about each. It reports whether sessions were moved.
+func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bool, err error) {
 	ask := env.CanAsk && !env.JSON && !f.DryRun
 	clients, left := frame.OpenAll(ctx, env, ask)
 	stop := env.Busy("looking for folders ...")
 	gone, unread := mend.GoneFolders(ctx, clients, show.WorkingFolder())
 	stop()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	for _, err := range unread {
 		left = env.SkipStore(ctx, left, err)
@@ -246,8 +247,9 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 		env.Say("The folder of every session exists.")
 	}
 	if len(gone) == 0 {
-		return left
+		return false, left
 	}
+	declined := false
 	for i, g := range gone {
 		printGone(env, g)
 		if !ask || len(g.Proposals.All) == 0 {
@@ -256,18 +258,25 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 		to, err := pickPlace(ctx, env, list[i])
 		switch {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
+			declined = true
 			continue
 		case err != nil:
-			return env.Both(ctx, left, err)
+			return moved, env.Both(ctx, left, err)
 		}
 		f.Yes = true // the user has picked the folder
-		left = fail.Worst(left, moveFolder(ctx, env, clients, nil, g.Folder, to, f))
+		err = moveFolder(ctx, env, clients, nil, g.Folder, to, f)
 		f.Yes = false
+		left, moved = fail.Worst(left, err), moved || err == nil
 	}
-	if !ask {
+	switch {
+	case !ask:
 		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
+	case declined && !moved:
+		left = fail.Worst(left, term.ErrDeclined)
+	case declined:
+		left = fail.Worst(left, frame.ErrProblems)
 	}
-	return left
+	return moved, left
 }
 
 // printGone prints a missing folder, and where it may be now.

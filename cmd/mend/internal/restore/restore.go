@@ -114,7 +114,8 @@ func Restore(env *frame.Env) *cobra.Command {
 				if at != "" || f.Yes {
 					return frame.Usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
 				}
-				return List(cmd.Context(), env, f, r)
+				_, err := List(cmd.Context(), env, f, r)
+				return err
 			}
 			return runRestore(cmd.Context(), env, names[0], f, r)
 		},
@@ -161,14 +162,14 @@ func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store ch
 	return true, nil
 }
 
-// List lists the restorable sessions, and lets the user choose.
-func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error {
+// List lists the restorable sessions, and restores the one that the user picks.
+func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) (restored bool, err error) {
 	clients, left := frame.OpenAll(ctx, env, false)
 	if len(clients) == 0 && (env.Opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
-		return lostStore(env, left)
+		return false, lostStore(env, left)
 	}
 	var all []frame.Restorable
-	err := frame.WithKept(env, func(k *keep.Keep) (err error) {
+	err = frame.WithKept(env, func(k *keep.Keep) (err error) {
 		all, err = frame.ListRestorable(ctx, env, clients, k, left)
 		if k == nil {
 			err = fail.Worst(err, env.UnkeptError("looking for what is missing: only sessions that are not shown are known"))
@@ -186,14 +187,14 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 		env.SetAnswers(Answer{Sessions: list})
 	}
 	if env.JSON || ctx.Err() != nil {
-		return err
+		return false, err
 	}
 	if len(all) == 0 && err != nil {
-		return lostStore(env, err)
+		return false, lostStore(env, err)
 	}
 	if len(all) == 0 {
 		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data of its copy. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
-		return nil
+		return false, nil
 	}
 	rows := restorableRows(env.Terminal, all)
 	if !env.CanAsk || f.DryRun || err != nil {
@@ -209,16 +210,18 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 			_, hint := fail.Classify(err)
 			env.Note(err.Error() + ": " + hint)
 		}
-		return err
+		return false, err
 	}
 	i, err := env.Pick(ctx, "Which session do you want back?", rows)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if all[i].Store == nil {
-		return runRestore(ctx, env, all[i].Session.ID, f, r)
+		err = runRestore(ctx, env, all[i].Session.ID, f, r)
+	} else {
+		err = One(ctx, env, all[i].Store, all[i].Session, f, r)
 	}
-	return One(ctx, env, all[i].Store, all[i].Session, f, r)
+	return err == nil, err
 }
 
 // restorableRows returns a row for each session: id, state, messages, age and title.

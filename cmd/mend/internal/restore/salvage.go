@@ -97,7 +97,7 @@ func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.Wr
 	err = env.Run(ctx, f, frame.Job{
 		Question: salvageQuestion(s), NoDiff: true, Steps: frame.OneStep(c, s.Plan), N: 1,
 		Dry:  "Run again without --dry-run to put the new database in its place.",
-		Done: func(b *frame.Batch) { printSalvaged(env, c, s, b.Done[0]) },
+		Done: func(b *frame.Batch) { printSalvaged(ctx, env, c, s, b.Done[0]) },
 	})
 	return cmp.Or(err, salvageResult(s))
 }
@@ -110,7 +110,7 @@ func salvageQuestion(s mend.Salvage) string {
 }
 
 // printSalvaged prints the result, the path of the damaged file, and the next step.
-func printSalvaged(env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
+func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
 	show.Committed(env.Terminal, e, e.Cause.Title, "")
 	folder := c.ID().Root
 	if c.ID().Kind == "sqlite" {
@@ -118,6 +118,10 @@ func printSalvaged(env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry
 	}
 	folder = term.Escape(term.ShortenHome(filepath.Join(folder, ".mend")))
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID)))
+	if heads, err := c.Sessions(ctx); err == nil && len(heads) > 0 {
+		newest := slices.MaxFunc(heads, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
+		defer env.PrintContinueCommand(c.ID().Agent, newest, "the newest session")
+	}
 	if s.Broken > 0 {
 		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("fix"))))
 	}
@@ -274,6 +278,7 @@ type SalvageAnswer struct {
 	Sessions []salvagedJSON    `json:"sessions"`
 	Repairs  []show.RepairJSON `json:"repairs"`
 	show.SalvageParts
+	frame.ContinueAnswer
 }
 
 func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
@@ -286,6 +291,7 @@ func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
 		sessions = append(sessions, j)
 	}
 	env.SetAnswers(SalvageAnswer{
-		sessions, []show.RepairJSON{show.PlanJSON(s.Plan)}, show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete(), Broken: s.Broken},
+		Sessions: sessions, Repairs: []show.RepairJSON{show.PlanJSON(s.Plan)},
+		SalvageParts: show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete(), Broken: s.Broken},
 	})
 }
