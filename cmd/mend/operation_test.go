@@ -70,7 +70,7 @@ func TestUndoOperation(t *testing.T) {
 	if out := ts.want(frame.ExitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend undo --redo") {
 		t.Error(out)
 	}
-	if out := ts.want(frame.ExitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would restore %d items in %d sessions.", n, n)) {
+	if out := ts.want(frame.ExitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would revert %d changes in %d sessions.", n, n)) {
 		t.Error(out)
 	}
 

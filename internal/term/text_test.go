@@ -10,6 +10,18 @@ import (
 	"github.com/fatih/color"
 )
 
+// A question is not wider than the terminal, with room for the answer.
+func TestAskWraps(t *testing.T) {
+	var out strings.Builder
+	x := &Terminal{In: strings.NewReader("y\n"), Err: &out, ErrWidth: 40, CanAsk: true}
+	if key, err := x.Ask(context.Background(), "Repair \"a title that is longer than this terminal is wide\"?", []Answer{{"yes", ""}, {"no", ""}}); key != "y" || err != nil {
+		t.Fatalf("Ask = %q, %v", key, err)
+	}
+	if got, want := out.String(), "Repair \"a title that is longer than\nthis terminal is wide\"? [y/n/?] "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // No text controls the terminal, whatever its source; colours and ends of lines stay.
 func TestNothingControls(t *testing.T) {
 	var all strings.Builder

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"mend/change"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/term"
 	"mend/journal"
 )
 
@@ -31,8 +29,8 @@ type Reversal struct {
 	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
 	Propose func(c *mend.Store, ids []string) (change.Plan, error)
 
-	Todo   []SessionReversal
-	Counts recordCounts // of all plans
+	Todo    []SessionReversal
+	Changes int // of all plans
 
 	stores map[change.StoreID]*opened
 	at     map[sessionKey]int // index in Todo
@@ -168,7 +166,7 @@ func (v *Reversal) Plan() {
 			if s.Err != nil && s.follows {
 				s.Repairs, s.Err = s.IDs, nil
 			}
-			v.Counts.add(p.Ops)
+			v.Changes += len(p.Ops)
 			if s.Kind, s.Bound, s.seen = p.Cause.Kind, p.Cause.Bound, p.Seen; !several {
 				s.plan = &p
 			}
@@ -278,40 +276,4 @@ func NameRepairs(repairs, sessions int, first change.Entry) string {
 		what = "restore"
 	}
 	return fmt.Sprintf("%s %s of %s", what, first.ID, name)
-}
-
-// recordCounts counts the messages or parts that ops restore, create, change and delete, by verb.
-type recordCounts struct {
-	byVerb map[string]int
-	all    int // including folders
-}
-
-func (n *recordCounts) add(ops []change.Op) {
-	if n.byVerb == nil {
-		n.byVerb = map[string]int{}
-	}
-	n.all += len(ops)
-	for _, o := range ops {
-		if o.Ref.Kind != change.KindFolder {
-			n.byVerb[show.OpWord(o)]++
-		}
-	}
-}
-
-// Text returns the numbers in words.
-func (n *recordCounts) Text(why change.CauseKind) string {
-	var words []string
-	for _, verb := range []string{"create", "change", "delete", "move away", "put back"} {
-		k := n.byVerb[verb]
-		if verb == "change" && why == change.CauseUndo {
-			verb = "restore"
-		}
-		if k > 0 {
-			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(k, "item")))
-		}
-	}
-	if len(words) == 0 {
-		return "change " + term.Count(n.all, "folder")
-	}
-	return strings.Join(words, ", ")
 }

@@ -108,7 +108,9 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 			return x, nil, err
 		}
 	}
-	printCulprit(env, x)
+	if setCulprit(env, x); x.Match.Degree != repair.IsBroken { // its findings are shown with the repair
+		printCulprit(env, x)
+	}
 	return x, stores[x.Session.ID], nil
 }
 

@@ -552,7 +552,7 @@ func showExported(env *frame.Env, all []exportedEntry) error {
 			r := show.EntryJSON(e, ops)
 			r.Relate(related[e.ID])
 			list = append(list, r)
-			show.EntryHead(env.Terminal, e)
+			show.EntryHead(env.Terminal, e, true)
 			show.EntryList(env.Terminal, "Follows", show.RelatedTexts(related[e.ID].Follows))
 			show.EntryList(env.Terminal, "Again", show.RelatedTexts(related[e.ID].Again))
 			show.Changes(env.Terminal, e, ops)

@@ -235,17 +235,18 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 	for _, s := range sessions {
 		v.PrintBound(s.Bound)
 	}
-	verb, kind := term.Capitalized(v.Verb), sessions[0].Kind
 	switch {
 	case v.flags.Patch:
 		v.Page(v.printDiff)
 	case v.flags.Yes:
 	case len(repairs) == 1 && v.Entry(repairs[0]).Cause.Kind == change.CauseSalvage:
-		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[kind == change.CauseUndo])
-	case len(sessions) > 1:
-		v.Printf("%s would %s in %d sessions.\n", verb, v.Counts.Text(kind), len(sessions))
+		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[sessions[0].Kind == change.CauseUndo])
 	default:
-		v.Printf("%s would %s.\n", verb, v.Counts.Text(kind))
+		what := term.Count(v.Changes, "change")
+		if len(sessions) > 1 {
+			what += fmt.Sprintf(" in %d sessions", len(sessions))
+		}
+		v.Printf("%s would %s %s.\n", term.Capitalized(v.Verb), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
 	}
 }
 
@@ -255,7 +256,7 @@ func printReverted(env *frame.Env, repairs []string) {
 		return
 	}
 	if len(repairs) == 1 {
-		show.EntryHead(env.Terminal, env.Entry(repairs[0]))
+		show.EntryHead(env.Terminal, env.Entry(repairs[0]), false)
 	} else {
 		_ = frame.PrintEntries(env, env.Entries(repairs), nil, "")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -131,22 +132,26 @@ func fixedClasses(e change.Entry, unknown string) string {
 	return text
 }
 
-// EntryHead prints the facts about an entry: its session, reason, changes, and losses.
-func EntryHead(t *term.Terminal, e change.Entry) {
+// EntryHead prints the facts about an entry: its session, reason, changes, and losses; with audit also its store, and
+// who made it.
+func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	defer t.Buffer()()
-	by := "mend " + e.Version
-	if e.Cause.Live {
-		by += ", for the running agent"
-	}
 	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))
-	for _, row := range [][2]string{
-		{"Session", sessionOfEntry(e)},
-		{"Store", term.Escape(term.ShortenHome(e.Store.Root))},
-		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time)) + ", by " + term.Escape(by)},
-	} {
-		EntryLine(t, row[0], row[1])
+	EntryLine(t, "Session", sessionOfEntry(e))
+	if audit {
+		EntryLine(t, "Store", term.Escape(term.ShortenHome(e.Store.Root)))
 	}
-	EntryList(t, "By", ActorTexts(e.Actor))
+	when := e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time))
+	if audit {
+		when += ", by mend " + term.Escape(e.Version)
+		if e.Cause.Live {
+			when += ", for the running agent"
+		}
+	}
+	EntryLine(t, "Time", when)
+	if audit {
+		EntryList(t, "By", ActorTexts(e.Actor))
+	}
 	for _, row := range [][2]string{
 		{"Undone by", e.UndoneBy},
 		{"Resolved", term.Escape(e.Resolved)},
@@ -180,7 +185,7 @@ func ActorTexts(by *change.Actor) []string {
 	}
 	how += fmt.Sprintf("process %d", by.PID)
 	if by.Agent != "" {
-		how += strings.TrimSpace(", for " + term.OneLine(by.Agent, 40) + " " + term.OneLine(by.AgentVersion, 40))
+		how += strings.TrimSpace(", for " + term.OneLine(agents.Title(change.StoreID{Agent: by.Agent}), 40) + " " + term.OneLine(by.AgentVersion, 40))
 	}
 	return []string{who, how}
 }
@@ -301,7 +306,7 @@ func entryLosses(e change.Entry) []string {
 
 // Entry prints all about an entry. now may be nil; together names its operation, "" for none.
 func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *Effect, together string) {
-	EntryHead(t, e)
+	EntryHead(t, e, true)
 	if together != "" {
 		EntryLine(t, "Operation", together)
 	}

@@ -15,7 +15,7 @@ func TestTables(t *testing.T) {
 		{Name: "show", Print: func(t *term.Terminal, n int) {
 			Entry(t, tables.Entries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "")
 		}},
-		{Name: "undo", Print: func(t *term.Terminal, n int) { EntryHead(t, tables.Entries(n)[0]) }},
+		{Name: "undo", Print: func(t *term.Terminal, n int) { EntryHead(t, tables.Entries(n)[0], false) }},
 		{Name: "trim", Print: func(t *term.Terminal, n int) {
 			Header(t, tables.Head(n%8))
 			var outputs []repair.TrimmedOutput
