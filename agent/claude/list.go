@@ -34,7 +34,6 @@ func isSessionID(name string) bool {
 	return true
 }
 
-// A file is a transcript file.
 type file struct {
 	sessionfile.Entry
 	id     string // id of the session or the subagent

@@ -99,7 +99,6 @@ type chain struct {
 	session string            // session id of the transcript; a subagent's records name its owner
 }
 
-// chainOf returns the chain of a transcript.
 func chainOf(data []byte, session string) chain {
 	c := chain{map[string]string{}, map[string][]byte{}, session}
 	owner, _, ok := subagent(session)
