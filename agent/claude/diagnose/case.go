@@ -32,7 +32,6 @@ type Source struct {
 	Texts   repair.Texts
 }
 
-// A base is a stored transcript.
 type base struct {
 	Source
 	lines []transcript.Line
@@ -182,7 +181,6 @@ func appended(raw []byte) transcript.Line {
 	return l
 }
 
-// ref returns the ref of a record.
 func (c *State) ref(r *transcript.Record) change.Ref { return c.base.refOf(r.UUID) }
 
 func (b *base) refOf(uuid string) change.Ref {

@@ -189,7 +189,6 @@ func (d *draft) set(uuid string, raw []byte) {
 	d.edits.set[uuid] = appended(raw)
 }
 
-// add adds a record after a line.
 func (d *draft) add(uuid string, raw []byte, line int) {
 	d.children = nil
 	d.edits.after[uuid] = line

@@ -310,7 +310,6 @@ func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error
 	return d.editContent(b.Ref().Message, b.Index, edit, path...)
 }
 
-// setInBlock sets a member of a block.
 func (d *draft) setInBlock(b *request.Block, name string, value []byte) error {
 	return d.editBlock(b, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, value, name) })
 }
@@ -342,7 +341,6 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	return err
 }
 
-// setMember sets a member of a record.
 func (d *draft) setMember(uuid string, value []byte, path ...string) error {
 	raw, err := jsonedit.Set(d.raw(uuid), value, path...)
 	if err == nil {

@@ -126,7 +126,6 @@ func sentAgain(n int) string {
 	return count(n) + " are sent again"
 }
 
-// recordFinding returns a finding at a record.
 func (c *State) recordFinding(code string, class repair.Class, uuid string) repair.Finding {
 	return repair.Finding{Code: code, Class: class, Ref: c.base.refOf(uuid)}
 }

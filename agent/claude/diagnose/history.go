@@ -109,7 +109,6 @@ func (c *State) findSkipped() {
 	}
 }
 
-// setParent sets the parent of a record.
 func (d *draft) setParent(uuid, parent string) error {
 	return d.setMember(uuid, jsonedit.Quote(parent), "parentUuid")
 }

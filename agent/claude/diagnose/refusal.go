@@ -53,7 +53,6 @@ func (c *State) Next() (request.Request, []request.Violation) {
 	return c.next.Request, c.next.refused
 }
 
-// checkRules returns the violations of a request.
 func checkRules(q request.Request) (refused []request.Violation) {
 	for _, r := range rules() {
 		refused = append(refused, r.Check(q, false)...)
@@ -84,7 +83,6 @@ func (c *State) check() *checkedRequest {
 	return &checkedRequest{q, refused}
 }
 
-// findRefusal reports a violation.
 func (c *State) findRefusal(q request.Request, v request.Violation) {
 	if len(v.Refs) == 0 {
 		return
@@ -288,7 +286,6 @@ func (c *State) checkInner(b *transcript.Block) {
 	}
 }
 
-// lacksData reports whether an image or a document has no data.
 func lacksData(b jsonedit.Value) bool {
 	kind, from := request.BlockType(b.TextAt("type")), b.TextAt("source", "type")
 	isFile := kind == request.Image || kind == request.Document
