@@ -170,7 +170,6 @@ type regrouper struct {
 	late     map[*Record]float64  // position of a result that was found by its call
 }
 
-// A callIn is a call in a record of an answer.
 type callIn struct {
 	record *Record
 	id     string

@@ -305,7 +305,6 @@ func newBlock(v jsonedit.Value) *Block {
 	return b
 }
 
-// readResult reads the content of a result.
 func (b *Block) readResult(content jsonedit.Value) {
 	switch content.Kind() {
 	case '[':

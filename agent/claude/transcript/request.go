@@ -38,7 +38,6 @@ func (m *message) hasUnknown() bool {
 	})
 }
 
-// A builder makes a request.
 type builder struct {
 	c        *Conversation
 	ref      func(*Record) change.Ref
