@@ -13,7 +13,6 @@ import (
 // Version is the newest version of the program that was observed.
 const Version = "0.171.0"
 
-// A line is a line of a rollout.
 type line struct {
 	n       int // its number in the file, from 1; 0 for a new line
 	raw     []byte
