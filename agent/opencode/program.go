@@ -50,5 +50,5 @@ func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 // text returns a text about OpenCode with the name of the program.
 func (p *program) text(text string) string { return diagnose.Environment{Agent: p.title}.Rebrand(text) }
 
-// databases returns the program as its databases are named.
+// databases returns the program, as package database names it.
 func (p *program) databases() database.Program { return database.Program(p.name) }
