@@ -392,7 +392,6 @@ func addUnread(s *record.Session, table string, r *change.Record, why string) {
 	s.Stray = append(s.Stray, change.Stray{Kind: change.StrayUnread, Path: rowPath(table, id), Why: why})
 }
 
-// idOf returns the id of a row.
 func idOf(r *change.Record) string {
 	id, _ := r.Col("id")
 	return string(id.Bytes)

@@ -72,7 +72,6 @@ func queryOf(db *salvage.DB) query {
 	return func(sql string, row func(st *sqlite3.Stmt) error) error { return db.Query(sql, row) }
 }
 
-// columns returns the columns of each table.
 func (q query) columns() (map[string][]string, error) {
 	all := map[string][]string{}
 	const columns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"

@@ -150,13 +150,11 @@ func (j *salvageJob) has(name string) bool {
 	return slices.ContainsFunc(j.Tables, func(t *salvage.Table) bool { return t.Name == name })
 }
 
-// exists reports whether a query has a row.
 func (j *salvageJob) exists(sql string, args ...any) (found bool, err error) {
 	err = j.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, args...)
 	return found, err
 }
 
-// conversation are the tables with the conversations.
 var conversation = []string{"session", "message", "part"}
 
 // checkAny refuses a new database without any conversation: the file is not a database of OpenCode, or everything is
@@ -346,7 +344,6 @@ func (j *salvageJob) dropAdded() error {
 	return nil
 }
 
-// sessionColumn returns the column with the session of a row.
 func sessionColumn(table string) string {
 	switch table {
 	case "session":
@@ -461,7 +458,6 @@ func (j *salvageJob) measure() error {
 	})
 }
 
-// report fills in the report.
 func (j *salvageJob) report() {
 	for _, t := range j.Tables {
 		one := agent.SalvagedTable{

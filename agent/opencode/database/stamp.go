@@ -33,7 +33,6 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	return stamp, nil
 }
 
-// A stampHasher computes the stamp of a session.
 type stampHasher struct {
 	sum     hash.Hash // of all rows: the session's, messages, parts, and the rest
 	newest  int64     // milliseconds since 1970
@@ -44,7 +43,6 @@ type stampHasher struct {
 
 func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
 
-// hashRows adds the rows of a session.
 func (c *conn) hashRows(h *stampHasher, id string) error {
 	s := &record.Session{Head: change.Head{ID: id}}
 	var b sqlstore.RowBuffer
@@ -104,7 +102,6 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	h.unknown = h.unknown || !ok
 }
 
-// addValue adds a value.
 func (h *stampHasher) addValue(v sqlstore.Value) {
 	h.buf = append(binary.LittleEndian.AppendUint32(append(h.buf, byte(v.Class)), uint32(len(v.Bytes))), v.Bytes...)
 }
