@@ -62,7 +62,6 @@ var placeWords = map[render.API]string{
 	render.Chat: "messages[", render.OpenRouter: "messages[", render.Copilot: "messages[",
 }
 
-// isChat reports whether the API is for chat completions.
 func isChat(a render.API) bool {
 	return a == render.Chat || a == render.OpenRouter || a == render.Copilot
 }

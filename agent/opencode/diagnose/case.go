@@ -39,7 +39,6 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 	return repair.New(c, x)
 }
 
-// stateOf returns the simulation of a case.
 func stateOf(s *repair.Case) *simulation { return s.State.(*simulation) }
 
 // describe completes a diagnosis.

@@ -91,7 +91,6 @@ func (d *draft) unset(ref change.Ref, path ...string) error {
 	return p.Unset(path...)
 }
 
-// set sets a field of the part with the ref.
 func (d *draft) set(ref change.Ref, raw []byte, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {

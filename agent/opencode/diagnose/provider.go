@@ -57,7 +57,6 @@ var rulesOfProviders = sync.OnceValue(func() map[string]provider.Rule {
 	return all
 })
 
-// isRule reports whether a provider has a rule with the code.
 func isRule(code string) bool { return rulesOfProviders()[code].Code != "" }
 
 // vendorsOf returns the vendors that enforce the rule, nil if it does not depend on the vendor.

@@ -196,7 +196,6 @@ func (c *simulation) render(set setting) render.Request {
 	return r
 }
 
-// violations returns the violations of the request in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
 	r := c.render(set)
 	return render.Check(ProviderOf(r), r, set.thinking)

@@ -2,7 +2,6 @@ package diagnose
 
 import "mend/change"
 
-// isSubtask reports whether the part is a subtask.
 func (c *simulation) isSubtask(ref change.Ref) bool {
 	_, p := c.part(ref)
 	return p != nil && p.Type == "subtask"
