@@ -61,7 +61,6 @@ func (m *message) failed() bool {
 	})
 }
 
-// model returns the model that wrote the message.
 func (m *message) model() request.Model {
 	v := m.JSON
 	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}

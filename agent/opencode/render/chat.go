@@ -21,7 +21,6 @@ func (a *assistantDraft) reasoningDetails(p *record.Part) []byte {
 	return details.Raw()
 }
 
-// chatMessages returns the messages made of a message.
 func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	if isResults(m) {
 		out = make([]finalMessage, 0, len(m.blocks))

@@ -34,7 +34,6 @@ func isSigned(p *record.Part) bool {
 // textOf returns the text of a text or of reasoning, and whether it has one.
 func textOf(p *record.Part) (text string, ok bool) { return p.Text, p.JSON.Get("text").Kind() == '"' }
 
-// hasPart reports whether the message has a part of that kind.
 func (m *message) hasPart(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p *record.Part) bool { return p.Type == kind })
 }

@@ -81,7 +81,6 @@ func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	return out
 }
 
-// isResults reports whether the message has the results of calls.
 func isResults(m draftMessage) bool {
 	return len(m.blocks) > 0 && m.blocks[0].Type == request.ToolResult
 }

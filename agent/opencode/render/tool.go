@@ -128,7 +128,6 @@ func (a *assistantDraft) completedResult(p *record.Part, state js.Value) (reques
 	return a.valueResult(output), true
 }
 
-// valueResult returns a result with any value.
 func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	if output.Nullish() {
 		return textResult(jsonedit.Quote("null"), false)

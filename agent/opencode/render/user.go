@@ -8,7 +8,6 @@ import (
 	"mend/internal/request"
 )
 
-// userMessages returns the messages made of a user message.
 func (r *builder) userMessages(m *message) []draftMessage {
 	out := draftMessage{role: change.RoleUser, source: &m.Ref}
 	for _, p := range m.parts {
