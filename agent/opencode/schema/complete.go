@@ -50,7 +50,6 @@ type completion struct {
 	record []byte
 }
 
-// object returns an object with the fields of a shape.
 func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err error) {
 	fields := s.fields
 	if s.key != nil {
