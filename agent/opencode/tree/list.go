@@ -40,7 +40,6 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	return heads, nil
 }
 
-// sessionsWithRecord lists the sessions that have a record.
 func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.Head) {
 	for _, project := range tr.ids("session") {
 		at := "session/" + project

@@ -160,7 +160,6 @@ func (tr *treeReader) otherProject(s *record.Session) string {
 	return project
 }
 
-// hasProject reports whether the project has a record.
 func (tr *treeReader) hasProject(project string) bool {
 	d, err := tr.root.Sub("project")
 	if err != nil {
@@ -317,7 +316,6 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref change.Ref, name string) bo
 	return hidden
 }
 
-// readParts reads the parts of a message.
 func (tr *treeReader) readParts(message change.Ref) []record.Part {
 	ref, parts := partRef(message), tr.parts[:0]
 	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {

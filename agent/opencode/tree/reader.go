@@ -104,7 +104,6 @@ func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 	return names
 }
 
-// listFailed handles the error of listing a folder.
 func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 	if why, ok := safedir.ReadFailure(err); ok {
 		tr.addStray(change.StrayHidden, d.Path, message, "the folder cannot be read: "+why)
@@ -149,7 +148,6 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, yield func(id string)) {
 	}
 }
 
-// recordIDs returns the ids of the records in the folder at path.
 func (tr *treeReader) recordIDs(path string) (ids []string) {
 	if tr.failed() {
 		return nil

@@ -11,7 +11,6 @@ import (
 	"mend/internal/safedir"
 )
 
-// A stampHasher computes a stamp.
 type stampHasher struct {
 	sum     hash.Hash // of the names and file status of all entries
 	line    []byte    // the name and file status of one entry
