@@ -16,8 +16,8 @@ import (
 	"mend/internal/aside"
 )
 
-// If the file of a session is too large for a plan, it is built aside and moved into place, see [aside]. A database that
-// the agent cannot use is set aside.
+// If the file of a session is too large for a plan, it is built aside and moved into place, see [aside]. A database
+// that the agent cannot use is set aside.
 
 // asideFile returns the file that a change moves.
 func (s *Store) asideFile(ref change.Ref) (f aside.DatabaseFile, err error) {

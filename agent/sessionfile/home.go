@@ -42,7 +42,8 @@ func (h Home) Find(layout string) ([]agent.Located, error) {
 	return []agent.Located{{Path: root, Layout: h.Layout}}, nil
 }
 
-// Folders returns the folders that identify the store with the given canonical root: nil for a root other than the agent's own.
+// Folders returns the folders that identify the store with the given canonical root: nil for a root other than the
+// agent's own.
 func (h Home) Folders(root string) (folders []string) {
 	own, err := userdir.Agent(h.Variable, h.Folder)
 	if err != nil {
