@@ -200,7 +200,6 @@ func (d demo) blankText() (string, error) {
 	return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
 }
 
-// snapshot returns all files of the store.
 func (d demo) snapshot() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(d.storage, func(path string, e fs.DirEntry, err error) error {

@@ -14,7 +14,6 @@ import (
 	"mend/internal/mend"
 )
 
-// newRoot returns the command with all its verbs.
 func newRoot(env *frame.Env) *cobra.Command {
 	showVersion := false
 	root := &cobra.Command{

@@ -46,7 +46,6 @@ func hiddenVerbs() []func(*frame.Env) *cobra.Command {
 // Commands are listed in the order of their groups. The library's setting is global.
 func init() { cobra.EnableCommandSorting = false }
 
-// addVerbs adds all verbs to root, each to its group.
 func addVerbs(env *frame.Env, root *cobra.Command) {
 	for _, g := range verbGroups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
