@@ -18,9 +18,9 @@ import (
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// CommandLine returns a command that the user can run next, with the store that was named and, for scan and fix,
-// their options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id
-// need none: the journal knows the store.
+// CommandLine returns a command that the user can run next, with the store that was named and, for scan and fix, their
+// options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id need
+// none: the journal knows the store.
 func (env *Env) CommandLine(words ...string) string {
 	flags := []string{"--store", env.Opt.Store, "--agent-version", env.Opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
@@ -82,7 +82,7 @@ func ContinueCommand(agentName string, h change.Head) string {
 	return "cd " + ShellWord(h.Directory) + " && " + command
 }
 
-// A ContinueAnswer has the members about how to go on with a session.
+// A ContinueAnswer has the members about how to continue a session.
 type ContinueAnswer struct {
 	Continue string `json:"continue,omitempty"` // the command that continues the session
 	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open

@@ -113,7 +113,7 @@ func (env *Env) SetAnswer(name string, v any) {
 	env.Answer[name] = v
 }
 
-// AnswerRepairs makes a list of repairs the whole JSON answer.
+// AnswerRepairs sets the JSON answer to a list of repairs.
 func (env *Env) AnswerRepairs(list []show.RepairJSON) {
 	env.Answer = map[string]any{"repairs": list}
 }

@@ -56,8 +56,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	return err
 }
 
-// OwnerOf returns the owner of the files among which a file at path would be: mend, or an agent with a store
-// that is found, that the user names, or that mend has changed before, or that starts mend with such a file; "" for none.
+// OwnerOf returns who owns the place of a file: mend, for its own folders, or an agent, for a store that is found, that
+// the user names or that mend has changed before, and for the file with which the agent starts mend; "" for none.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {

@@ -210,7 +210,7 @@ func severalAgents(env *Env, also Sources, es []change.Entry) bool {
 	return several
 }
 
-// FindSessions is lookUp for a verb that continues without the stores that cannot be read.
+// FindSessions is [LookUp] for a verb that continues without the stores that cannot be read.
 func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession, error) {
 	also := AlsoNamed[env.Command]
 	found, unread, err := LookUp(ctx, env, also, names)

@@ -54,7 +54,7 @@ func LoadSettings(set []string) (config.Config, error) {
 	return LoadSettingsFrom(path, set)
 }
 
-// LoadLiveSettings is loadSettings for processes that must continue: an unknown key or an invalid value is
+// LoadLiveSettings is [LoadSettings] for processes that must continue: an unknown key or an invalid value is
 // ignored with a note.
 func LoadLiveSettings(set []string) (config.Config, []string, error) {
 	c, err := LoadSettings(set)

@@ -15,8 +15,8 @@ import (
 	"mend/journal"
 )
 
-// A Reversal plans the undo or the redo of repairs, session by session. It holds the ids of many entries, and reads each
-// entry and makes each plan again in its turn.
+// A Reversal plans the undo or the redo of repairs, session by session. It holds only the ids of many entries: it reads
+// each entry, and makes each plan again, when its turn comes.
 type Reversal struct {
 	*Env
 	Ctx     context.Context
