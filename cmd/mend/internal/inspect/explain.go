@@ -16,7 +16,6 @@ import (
 	"mend/repair"
 )
 
-// A topicJSON is one explanation.
 type topicJSON struct {
 	repair.Explanation
 	Kind  string   `json:"kind"`            // the heading under which "mend explain" lists it
@@ -82,7 +81,6 @@ func allTopics(env *frame.Env) []topicJSON {
 	return all
 }
 
-// ruleTopics returns the rules of all agents.
 func ruleTopics(env *frame.Env) []topicJSON {
 	var all []topicJSON
 	for _, ag := range env.Opt.Agents {

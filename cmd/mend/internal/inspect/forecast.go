@@ -127,7 +127,6 @@ func blockLine(f mend.Forecast, m int, b *request.Block, n int) string {
 	return fmt.Sprintf("%s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
 }
 
-// blockText returns a block as text.
 func blockText(b *request.Block) string {
 	switch b.Type {
 	case request.ToolUse:

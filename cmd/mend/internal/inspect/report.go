@@ -19,7 +19,6 @@ import (
 	"mend/repair"
 )
 
-// reportFlags are the flags of report.
 type reportFlags struct {
 	out   string
 	force bool
@@ -111,7 +110,8 @@ func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	return s, nil
 }
 
-// agentText returns the agent and its newest version in the store, and the version that it is judged by if that differs.
+// agentText returns the agent and its newest version in the store, and the version that it is judged by if that
+// differs.
 func agentText(c *mend.Store) string {
 	text := agents.Title(c.ID())
 	v := c.Version("")

@@ -26,7 +26,6 @@ import (
 	"mend/repair"
 )
 
-// scanFlags are the flags of scan.
 type scanFlags struct {
 	all, verbose, request, text, broken bool
 	from                                string
@@ -246,7 +245,6 @@ func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change
 	return err
 }
 
-// A scanReport is the output of a scan.
 type scanReport struct {
 	*frame.Env
 	flags   scanFlags
@@ -267,7 +265,6 @@ type scanReport struct {
 	elsewhere []elsewhereJSON
 }
 
-// add adds the finding of a session.
 func (r *scanReport) add(f mend.Finding) {
 	r.summary.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 	if r.classes != nil {
@@ -510,7 +507,6 @@ func printUnexamined(env *frame.Env, f mend.Finding) {
 	}
 }
 
-// printSummary prints the totals.
 func (r *scanReport) printSummary() {
 	s := r.summary
 	text := countsText(&s)
@@ -599,7 +595,6 @@ type requestAnswer struct {
 	Diagnoses  []show.DiagnosisJSON `json:"diagnoses,omitempty"`
 }
 
-// A scannedJSON is a scanned store.
 type scannedJSON struct {
 	Agent        string `json:"agent"`
 	Store        string `json:"store"`

@@ -63,8 +63,8 @@ type storeJSON struct {
 	agent   string
 }
 
-// A LiveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run with
-// the journal in a folder.
+// A LiveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run
+// with the journal in a folder.
 type LiveState func(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool)
 
 // RunStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
@@ -549,7 +549,6 @@ type keepStatusJSON struct {
 	Damaged   []string        `json:"damaged"` // files that were set aside
 }
 
-// A goneStoreJSON is a missing store.
 type goneStoreJSON struct {
 	Agent    string `json:"agent"`
 	Store    string `json:"store"`

@@ -255,7 +255,6 @@ func lostSession(found ui.Session, x frame.Restorable) ui.Session {
 	return found
 }
 
-// session returns the line of a session.
 func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
 		ID: f.Session.ID, Store: id.Root, Agent: agents.Title(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
