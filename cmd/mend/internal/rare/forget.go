@@ -105,7 +105,7 @@ func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry)
 	return nil
 }
 
-// withData reports whether the texts of an entry are not erased yet.
+// withData reports whether an entry still has its texts.
 func withData(e change.Entry) bool { return !e.Erased }
 
 type freedAnswer struct {
