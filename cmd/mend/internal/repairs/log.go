@@ -28,7 +28,6 @@ import (
 	"mend/journal"
 )
 
-// logFlags are the flags of log.
 type logFlags struct {
 	limit                                        int
 	session, state, since, until, channel, actor string
@@ -387,14 +386,13 @@ func isExport(name string) bool {
 	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
 }
 
-// An exportedEntry is an entry of an export.
 type exportedEntry struct {
 	change.Entry
 	journal *mend.Journal
 }
 
-// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects, all or
-// those of a session. An id that is no repair's names a session. Of several exports of one journal it shows the newest.
+// logExports shows exports instead of the journal: the repair with an id, or the entries that q selects, of all
+// sessions or of one. An id that is no repair's names a session. Of several exports of one journal it shows the newest.
 func logExports(ctx context.Context, env *frame.Env, id, session string, files []string, q journal.Query) (left error) {
 	limit := q.Limit
 	q.Limit = 0
@@ -536,7 +534,7 @@ func printExported(env *frame.Env, all []exportedEntry) error {
 	})
 }
 
-// showExported shows all about the repairs with an id, which several journals may have.
+// showExported shows the repairs with an id in full; several journals may have the id.
 func showExported(env *frame.Env, all []exportedEntry) error {
 	list := []show.RepairJSON{}
 	return env.Paged(func() error {

@@ -80,7 +80,6 @@ func fitItems(items []string, width int) string {
 	return ""
 }
 
-// setRepairs sets the JSON answer.
 func (r *repairRun) setRepairs() {
 	r.SetAnswers(show.RepairsAnswer{Repairs: show.ProposalsJSON(r.proposals, r.Done)})
 }

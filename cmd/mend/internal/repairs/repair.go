@@ -26,7 +26,6 @@ import (
 	"mend/repair"
 )
 
-// repairFlags are the flags of fix.
 type repairFlags struct {
 	frame.WriteFlags
 	latent, all, verbose, setAside bool
@@ -554,7 +553,6 @@ var subjectWords = map[request.Subject]string{
 	request.AboutService: "none: it is not about a stored session",
 }
 
-// printAPIError prints the meaning of an error.
 func printAPIError(env *frame.Env, e repair.APIError) {
 	apiError := show.APIErrorJSON(e)
 	env.SetAnswers(FixAnswer{APIError: &apiError})

@@ -65,7 +65,6 @@ sessions of an operation are still restored; run undo again for the rest.`,
 	return cmd
 }
 
-// undoFlags are the flags of undo.
 type undoFlags struct {
 	frame.WriteFlags
 	redo    bool

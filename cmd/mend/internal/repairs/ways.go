@@ -137,7 +137,8 @@ var desktopApps = []string{"claude", "codex"}
 // mostShown is how many sessions are shown with the command that continues each.
 const mostShown = 5
 
-// showContinue lists the newest sessions of the agents with a desktop app, with the command that continues each in a terminal.
+// showContinue lists the newest sessions of the agents with a desktop app, with the command that continues each in a
+// terminal.
 func showContinue(ctx context.Context, env *frame.Env) error {
 	clients, left := frame.OpenAll(ctx, env, false)
 	type stored struct {
@@ -193,8 +194,8 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 	return false, nil
 }
 
-// showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with it,
-// for the broken sessions, or for the newest. It trims a request that is too long.
+// showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with
+// it, for the broken sessions, or for the newest. It trims a request that is too long.
 func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	var found []culprit.Culprit
 	var heads []change.Head
