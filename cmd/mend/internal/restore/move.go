@@ -99,7 +99,6 @@ func folders(old, name string) (from, to string, err error) {
 	return from, to, err
 }
 
-// A storeMove is the plan for one store.
 type storeMove struct {
 	mend.Move
 	store *mend.Store
@@ -339,7 +338,6 @@ func goneJSONOf(g mend.GoneFolder) show.GoneJSON {
 	return j
 }
 
-// A movedJSON is a session that moves.
 type movedJSON struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"`

@@ -452,8 +452,8 @@ func openFor(ctx context.Context, env *frame.Env, path string, write bool) (*men
 	return nil, first
 }
 
-// runRestoreFrom restores sessions that another store of the agent has and this one lacks: all, or the one that the user
-// names, with its subagents.
+// runRestoreFrom restores sessions that another store of the agent has and this one lacks: all, or the one that the
+// user names, with its subagents.
 func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r mend.RestoreRequest) error {
 	c, err := openFor(ctx, env, r.From, !f.DryRun)
 	if err != nil {

@@ -260,7 +260,6 @@ func spanText(from, to int64) string {
 	return "from " + a + " to " + b
 }
 
-// A salvagedJSON is a session of a salvaged database.
 type salvagedJSON struct {
 	Session string         `json:"session"`
 	Title   string         `json:"title"`
