@@ -319,7 +319,6 @@ func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, 
 	return nil
 }
 
-// logEventHook writes an error to the log of hooks.
 func logEventHook(env *frame.Env, err error) {
 	journal, jerr := env.Opt.Journal.Folder()
 	if jerr != nil {

@@ -82,7 +82,6 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	return cmd
 }
 
-// installFlags are the flags of install.
 type installFlags struct {
 	frame.WriteFlags
 	setup           agent.Setup

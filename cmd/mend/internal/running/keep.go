@@ -146,7 +146,6 @@ func secondPlace(env *frame.Env, to string) (string, error) {
 	return dir, nil
 }
 
-// A keepRun is one run of "mend keep".
 type keepRun struct {
 	*frame.Env
 	dry    bool

@@ -34,7 +34,6 @@ type recoverer struct {
 	copies *turnKeeper // nil for watch
 }
 
-// logNotes logs notes about the settings.
 func logNotes(log *slog.Logger, notes []string) {
 	for _, note := range notes {
 		log.Info("settings", "note", note)

@@ -261,14 +261,12 @@ func (w *watcher) stores() (all []mend.Options) {
 	return all
 }
 
-// A watchedStore is a followed store.
 type watchedStore struct {
 	*watcher
 	store  *recoverer
 	copies automaticKeep
 }
 
-// options returns the options for following a store.
 func (w *watcher) options(client *mend.Store) watch.Options {
 	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
 	s := &watchedStore{w, store, automaticKeep{w.Opt.Journal, w.dir, w.config, w.log}}
