@@ -304,7 +304,7 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-// Entry prints all about an entry. now may be nil; together names its operation, "" for none.
+// Entry prints an entry in full. now may be nil; together names its operation, "" for none.
 func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *Effect, together string) {
 	EntryHead(t, e, true)
 	if together != "" {
