@@ -568,7 +568,6 @@ var cleanCommands = map[string][]string{
 	"sessions": {"clean", "sessions", "--older-than", "90d"},
 }
 
-// printSpace prints the table of one store.
 func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
 	env.NextStore(c)
 	var rows [][]string
