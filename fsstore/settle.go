@@ -130,7 +130,6 @@ func (tx *transaction) revertFolder(op fileOp) error {
 	return tx.removeFolder(op)
 }
 
-// addConflict adds the conflict about op to the outcome.
 func (tx *transaction) addConflict(out *change.Outcome, op fileOp, mixed bool) error {
 	if mixed {
 		out.State = change.Conflicted
