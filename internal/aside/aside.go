@@ -173,7 +173,6 @@ func (a *Area) RevertMoves(ctx context.Context, moves []Move) error {
 	return a.MakeMoves(ctx, back)
 }
 
-// A progress is the progress of a list of moves.
 type progress struct {
 	done, open int
 	taken      []int // moves that cannot be made: another program has created the target

@@ -237,7 +237,6 @@ func (x *database) exchange() error {
 	return x.rename(Move{post, x.keptAt(x.pre, "")})
 }
 
-// hasFile reports whether a place has the file of a set.
 func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, error) {
 	want := set.files[0]
 	e, err := x.stat(p)

@@ -24,14 +24,12 @@ const (
 
 var listed = []string{"", wal}
 
-// A fileSum is a file of a set.
 type fileSum struct {
 	suffix string
 	size   int64
 	sum    string
 }
 
-// A fileSet is the list of the files of a database.
 type fileSet struct {
 	mode  fs.FileMode // mode of the database file
 	files []fileSum
@@ -82,7 +80,6 @@ func setOf(i *change.Image) (*fileSet, error) {
 // name returns the name of the folder where the set is kept.
 func (f *fileSet) name() string { return setName(sha256.Sum256(f.image().Data)) }
 
-// hasWAL reports whether the set has a -wal.
 func (f *fileSet) hasWAL() bool { return len(f.files) > 1 }
 
 // setPrefix begins the name of a folder with a database's kept files.
