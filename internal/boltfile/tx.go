@@ -26,7 +26,6 @@ func recoverPanics(damage error, f func() error) (err error) {
 	return f()
 }
 
-// A panicError is a panic of bbolt.
 type panicError struct {
 	damage error
 	cause  any
