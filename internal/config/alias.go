@@ -154,7 +154,6 @@ func (c *Config) skip(word string, origin Origin) error {
 	return c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), origin)
 }
 
-// setAgentModels sets the models of agents.
 func (c *Config) setAgentModels(value jsontext.Value) error {
 	var agents map[string]struct {
 		Models jsontext.Value `json:"fallback_models"`

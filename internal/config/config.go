@@ -211,7 +211,6 @@ func (c *Config) CheckKey(key string) error {
 	return err
 }
 
-// value returns the value of the field.
 func (k setting) value() any {
 	switch v := k.field.(type) {
 	case *bool:

@@ -118,7 +118,6 @@ func (c *Config) parse(data []byte) error {
 	return nil
 }
 
-// setJSON sets a setting to a JSON value.
 func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
 	switch v := k.field.(type) { // without this, the value would be merged into the previous one
 	case *[]int:
