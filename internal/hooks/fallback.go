@@ -73,7 +73,6 @@ const (
 // maxPhase is the longest time to wait for the events that end a phase.
 const maxPhase = 10 * time.Second
 
-// A fallbackEvent is an event of one session.
 type fallbackEvent struct {
 	kind    fallbackKind
 	at      time.Time

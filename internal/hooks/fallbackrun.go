@@ -340,7 +340,6 @@ func (f *fallback) learnModels(ctx context.Context, directory string) {
 
 var errNewer = errors.New("the session has a newer prompt")
 
-// perform does one action.
 func (f *fallback) perform(ctx context.Context, ref live.SessionRef, a action, log *slog.Logger) error {
 	a.session = ref
 	switch a.kind {

@@ -32,7 +32,6 @@ const (
 	actModel // send the agent's pending prompt to another model
 )
 
-// showToast returns the action that shows a toast.
 func showToast(title, text, variant string) action {
 	return action{kind: actToast, toast: live.Toast{Title: title, Message: text, Variant: variant}}
 }
