@@ -121,8 +121,8 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	return len(data), false
 }
 
-// fit returns how many bytes of a piece, of at most size bytes, go into the room that a chunk has, and whether the chunk is full then.
-// ok is false if no piece fits exactly.
+// fit returns how many bytes of a piece, of at most size bytes, go into the room that a chunk has, and whether the
+// chunk is full then. ok is false if no piece fits exactly.
 func fit(size, room int) (n int, full, ok bool) {
 	length := func(n int) int { return len(binary.AppendUvarint(nil, uint64(n))) + n }
 	if length(size) <= room {
@@ -291,7 +291,6 @@ func nodes(list []hash, emit func(node []byte) (hash, error)) (above []hash, err
 	return above, nil
 }
 
-// splitNode returns the hashes of a node.
 func splitNode(node []byte) ([]hash, error) {
 	if len(node) == 0 || len(node)%len(hash{}) != 0 || len(node) > maxNode*len(hash{}) {
 		return nil, damaged("a node has %d bytes", len(node))

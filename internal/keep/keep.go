@@ -593,7 +593,6 @@ func sessionKey(id string) []byte {
 	return sum[:16:16]
 }
 
-// state reads a state.
 func (k *Keep) state(seq uint64) (State, error) {
 	v, ok, err := k.file.Snap.Get(bucketStates, boltfile.U64(seq))
 	if err == nil && !ok {
