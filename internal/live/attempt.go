@@ -238,7 +238,6 @@ func (a *attempt) repaired(ctx context.Context, entry string) {
 	}
 }
 
-// show shows a failure.
 func (a *attempt) show(ctx context.Context, text, variant string) {
 	if a.reported && !a.late && !a.quiet && text != "" {
 		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, variant, resultTime})

@@ -197,7 +197,6 @@ func (p *Pipe) Await(in *LineReader, accept func(Event) bool) error {
 	}
 }
 
-// reply answers a question of the plugin.
 func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	given, err := answer(ctx, Question{
 		Hook: l.Hook, Call: l.Call, Failed: l.Failed,
@@ -226,7 +225,6 @@ func (p *Pipe) deliver(l line) {
 	}
 }
 
-// send queues a line.
 func (p *Pipe) send(ctx context.Context, l line, done chan struct{}) error {
 	b, err := termjson.Marshal(l)
 	if err != nil {

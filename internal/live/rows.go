@@ -12,7 +12,6 @@ const (
 	titleTrimmed  = "Context window"
 )
 
-// rowOf returns the row of a cause.
 func rowOf(c Cause) row {
 	switch c {
 	case AfterError: // the provider refused the request because of stored data

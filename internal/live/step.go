@@ -1,6 +1,5 @@
 package live
 
-// A sessionState is the state of a session in a [Watch].
 type sessionState struct {
 	aborted   bool   // the user aborted the turn
 	prompt    string // the id of the newest prompt
