@@ -256,8 +256,8 @@ func (l *Journal) Old(t time.Time) ([]string, error) {
 	return readOf(l, func(j *journal.Journal) ([]string, error) { return j.Old(t) })
 }
 
-// GC removes the images of entries that began before t, except pending and conflicted ones: of those that only lists,
-// or of all if it is nil. The entries stay but can no longer be undone.
+// GC removes the images of entries that began before t, except pending and conflicted ones: of the entries whose ids
+// are in only, or of all if only is nil. The entries stay but can no longer be undone.
 func (l *Journal) GC(ctx context.Context, t time.Time, only []string) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		freed, err = j.GC(ctx, t, only)

@@ -181,7 +181,6 @@ func sessionsAhead(heads []change.Head, now time.Time) int {
 	return 0
 }
 
-// repairOptions returns the options of a diagnosis.
 func (c *Store) repairOptions() repair.Options {
 	return repair.Options{
 		Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking,

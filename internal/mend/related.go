@@ -125,7 +125,6 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 	return x, nil
 }
 
-// planAgain plans the change of an entry again.
 func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, error) {
 	switch e.Cause.Kind {
 	case change.CauseUndo:

@@ -285,7 +285,6 @@ func (c *Store) findMissing(
 	return nil, agent.Lack{}, failed
 }
 
-// records returns the records of a state.
 func (c *Store) records(ctx context.Context, k *keep.Keep, s keep.State) ([]change.Record, error) {
 	ops, err := k.Load(ctx, s)
 	return recordsOf(ops), err
@@ -384,7 +383,6 @@ func (c *Store) HasCopiesOf(id change.StoreID) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// keptSessions returns the ids of the sessions of the store that have a copy.
 func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 	ids := map[string]bool{}
 	if k == nil {
@@ -594,7 +592,6 @@ func (c *Store) ProposeRestore(
 	return c.restoreKept(ctx, k, done, chosen, r, seen)
 }
 
-// isListed reports whether the store has the session.
 func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
 	_, err := c.Session(ctx, head.ID)
 	if errors.Is(err, ErrNoSession) {

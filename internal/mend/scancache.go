@@ -57,7 +57,6 @@ func (c *Store) Cached() *Store {
 	return &copied
 }
 
-// cache returns the cache of the store.
 func (c *Store) cache() *scancache.Cache {
 	dir := c.opt.Cache
 	if dir == "" {
