@@ -42,9 +42,9 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 	}
 }
 
-// TryLock locks an open file or folder exclusively, until [Unlock] or until it is closed. The error is [ErrLocked] if it
-// is locked, and wraps [errors.ErrUnsupported] if locking is impossible: on Windows for a folder, and on some network
-// file systems for anything.
+// TryLock locks an open file or folder exclusively, until [Unlock] or until it is closed. The error is [ErrLocked] if
+// it is locked, and wraps [errors.ErrUnsupported] if locking is impossible: on Windows for a folder, and on some
+// network file systems for anything.
 func TryLock(f *os.File) error {
 	ok, err := tryLock(f, false)
 	switch {
