@@ -87,8 +87,8 @@ func (r *redactor) addIDsIn(v any) {
 // maxMembers is how many members or elements of one value are compared.
 const maxMembers = 200
 
-// leaves yields the redacted values without members in a value, with their paths. field is the name of its field; free means that it is below a field
-// with free content. Times are relative to zero.
+// leaves yields the redacted values without members in a value, with their paths. field is the name of its field; free
+// means that it is below a field with free content. Times are relative to zero.
 func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yield func(path, value string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -115,7 +115,6 @@ func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yiel
 	}
 }
 
-// stringValue returns the redacted string of a field.
 func (r *redactor) stringValue(field, s string, free bool) string {
 	if id, ok := r.ids[s]; ok {
 		return id

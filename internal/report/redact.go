@@ -46,7 +46,6 @@ func (r *redactor) addRef(ref change.Ref) {
 	}
 }
 
-// id returns the redacted id.
 func (r *redactor) id(id string) string {
 	if id == "" || r.ids[id] != "" {
 		return r.ids[id]

@@ -172,7 +172,6 @@ func collectIDs(r *redactor, s Source) {
 	}
 }
 
-// request returns the turns of the request.
 func (r *redactor) request(s Source) g.Node {
 	if s.Request == nil {
 		return h.P(g.Text("It is not known: " + r.sentence(s.NoRequest)))
@@ -197,7 +196,6 @@ func (r *redactor) request(s Source) g.Node {
 	return g.Group{h.P(h.Class("soft"), g.Text(counts)), r.violations(byPlace[[2]int{-1, -1}]), shown}
 }
 
-// turn returns a message of the request.
 func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]request.Violation) g.Node {
 	role, whole := r.word("role", t.Role), byPlace[[2]int{n, -1}]
 	var blocks g.Group
@@ -225,7 +223,6 @@ func broken(class string, wrong []request.Violation) string {
 	return class
 }
 
-// block describes a block.
 func (r *redactor) block(b *request.Block) string {
 	switch b.Type {
 	case request.ToolUse:
