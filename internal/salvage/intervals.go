@@ -5,7 +5,6 @@ import "sort"
 // intervals is a set of rowids. Most tables have few gaps.
 type intervals [][2]int64 // first and last, ascending
 
-// add adds n.
 func (s *intervals) add(n int64) {
 	all := *s
 	i := len(all)

@@ -13,7 +13,6 @@ const (
 	tableLeaf     = 13
 )
 
-// A page is the content of one page.
 type page struct {
 	n     uint32
 	data  []byte

@@ -159,7 +159,6 @@ func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, 
 	return s
 }
 
-// schemaColumns is the number of columns of the schema.
 const schemaColumns = 5
 
 // setWidest makes the scan recognize rows of the tables.
@@ -346,7 +345,6 @@ func (s *scan) readSchema() bool {
 	return false
 }
 
-// schemaRow reads a row of the schema.
 func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 	payload, _, ok := s.payload(p, c, &s.buf)
 	if !ok {
@@ -632,10 +630,8 @@ func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
 	return true
 }
 
-// schemaTable is the table of the schema.
 var schemaTable = &Table{Name: "sqlite_schema", alias: -1, cols: []column{{affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 'i'}, {affinity: 't'}}}
 
-// countFits counts the cells that match a table.
 func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 	for _, c := range cells {
 		if vals, ok := s.classes(p, c); ok && t.canHold(vals) {
@@ -645,7 +641,6 @@ func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 	return n
 }
 
-// isRow reports whether a cell contains a row.
 func (s *scan) isRow(p *page, c cell) bool {
 	_, ok := s.classes(p, c)
 	return ok
@@ -890,7 +885,6 @@ func (s *scan) ownersOf(t *Table) (all []Owner) {
 	return s.foreignKeys(t)
 }
 
-// foreignKeys returns the columns and tables of a table's foreign keys.
 func (s *scan) foreignKeys(t *Table) (all []Owner) {
 	_ = s.db.Query("SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?1)", func(st *sqlite3.Stmt) error {
 		all = append(all, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})

@@ -151,7 +151,6 @@ func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful,
 	return buf.data, doubtful, true
 }
 
-// A payloadBuffer is memory for one payload.
 type payloadBuffer struct{ data, page []byte }
 
 func isZero(b []byte) bool {
