@@ -162,7 +162,6 @@ func (c *Cache) Save(f *File) {
 
 var errDamaged = errors.New("the cache is damaged")
 
-// appendBlock appends a block that holds v.
 func appendBlock(data []byte, v any) ([]byte, error) {
 	var block bytes.Buffer
 	err := gob.NewEncoder(&block).Encode(v)
