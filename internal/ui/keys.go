@@ -63,7 +63,6 @@ func (m *model) shortHelp() []string {
 	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "l journal", "q quit", "? help"}
 }
 
-// press handles a key.
 func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	key := k.String()
 	switch {
@@ -185,7 +184,6 @@ func (m *model) pressFilter(k tea.KeyPressMsg) {
 	}
 }
 
-// pressSession handles a key for the selected session.
 func (m *model) pressSession(key string) tea.Cmd {
 	s, ok := m.selected()
 	switch {

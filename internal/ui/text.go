@@ -48,7 +48,6 @@ type row struct {
 	mark  bool
 }
 
-// A scroller is a text on the screen.
 type scroller struct {
 	text  []Line
 	rows  []row

@@ -1,6 +1,6 @@
 // Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right the
-// conversation of the selected session, or the changes of a repair. It treats sessions and repairs as texts: a [Backend]
-// provides and changes them. Nothing is changed before the user has seen the change and answered yes.
+// conversation of the selected session, or the changes of a repair. It treats sessions and repairs as texts: a
+// [Backend] provides and changes them. Nothing is changed before the user has seen the change and answered yes.
 //
 // It may import internal/term. Read [Run] first.
 //
@@ -550,7 +550,6 @@ func (m *model) applied() tea.Cmd {
 	return nil
 }
 
-// showJournal switches to the journal.
 func (m *model) showJournal() tea.Cmd {
 	return m.start("reading the journal", func(context.Context) func() tea.Cmd {
 		entries, err := m.backend.Journal(m.ctx)

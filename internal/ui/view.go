@@ -236,7 +236,6 @@ func (m *model) age(t time.Time, short bool) string {
 	return age
 }
 
-// rightSide returns the content of the right side.
 func (m *model) rightSide() []string {
 	width := m.rightWidth()
 	title, name := "", ""
@@ -252,7 +251,6 @@ func (m *model) rightSide() []string {
 	return lines
 }
 
-// talkLines returns the lines of a conversation.
 func talkLines(items []Item) (lines []Line) {
 	who := ""
 	var last Fault
