@@ -61,7 +61,6 @@ type recent struct {
 	wait    time.Duration
 }
 
-// A follower follows one store.
 type follower struct {
 	Options
 	store  Store
