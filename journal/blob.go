@@ -41,7 +41,6 @@ func (id blobID) key(entry ...uint64) []byte {
 
 const refKeySize = 1 + sha256.Size + 8
 
-// splitRef splits a key of refs.
 func splitRef(key []byte) (id blobID, entry uint64, err error) {
 	if len(key) != refKeySize || key[0] != byte(blobImage) && key[0] != byte(blobOps) && key[0] != byte(blobText) {
 		return id, 0, damaged("refs has a key %x", key)

@@ -83,7 +83,6 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 	return st, nil
 }
 
-// add adds the next event of the entry.
 func (st *entryState) add(ev *event) error {
 	own := ev.Entry == st.seq
 	switch {
@@ -178,7 +177,6 @@ func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bo
 	return blobs, nil
 }
 
-// readEntry reads an entry.
 func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	st, err := j.snap().entryState(seq)
 	if err != nil {

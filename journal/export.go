@@ -57,7 +57,6 @@ type exportedText struct {
 	Text string `json:"text"` // in its stored form
 }
 
-// An exportedPiece is a chunk of an image.
 type exportedPiece struct {
 	Type   string `json:"type"` // image
 	SHA256 hash   `json:"sha256"`

@@ -40,8 +40,8 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	return ids, nil
 }
 
-// GC removes the images of those entries of Old that only lists; nil means all. It always
-// keeps entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
+// GC removes the images of the entries of Old whose ids are in only; nil means all entries of Old. It always keeps
+// entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
 // The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, ignoring

@@ -57,7 +57,7 @@ func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
 	return Each(q, func(read func(*Journal) error) error { return read(j) })
 }
 
-// Each is [Journal.Each] for a journal that with passes to a function, once for each entry.
+// Each is [Journal.Each] for the journal that with passes to its argument. with is called again for each entry.
 func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.Entry, error] {
 	return func(yield func(change.Entry, error) bool) {
 		var ids []string

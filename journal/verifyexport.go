@@ -127,7 +127,6 @@ func (x *importer) flush() error {
 	return x.j.update("import", func(w *writer) error { return w.PutAll(values) })
 }
 
-// line adds a line.
 func (x *importer) line(raw []byte) error {
 	var kind struct {
 		Type string `json:"type"`
