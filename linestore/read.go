@@ -122,7 +122,6 @@ func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
 	return tx, nil
 }
 
-// readTarget reads the transcript.
 func (tx *transaction) readTarget() (safedir.Entry, error) {
 	if tx.dir == nil {
 		return safedir.Entry{}, nil
@@ -151,7 +150,6 @@ func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.
 	return t, list
 }
 
-// conflict returns the conflict on the record of an op.
 func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) change.Conflict {
 	switch {
 	case why != "":

@@ -60,7 +60,6 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 
-// openRoot opens the root.
 func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
 
 func (s *Store) step(call string) error {
