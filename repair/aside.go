@@ -38,7 +38,6 @@ func asideAdvice(d Diagnosis) string {
 	return fmt.Sprintf(" To continue without it: mend fix %s %s.", d.Ref.Session, flags)
 }
 
-// canSetAside returns the findings that can be set aside.
 func (s *search) canSetAside() map[key]bool {
 	can := map[key]bool{}
 	if s.auto || s.aside {

@@ -129,7 +129,6 @@ type Stored struct {
 	at map[blockAt][2]int // the step and the index of each block; set by [Stored.Indexed]
 }
 
-// A blockAt names a block.
 type blockAt struct {
 	ref   change.Ref
 	index int

@@ -42,7 +42,6 @@ func alike(fixes ...Fix) []Fix {
 	return fixes
 }
 
-// removal returns the fix that removes a block.
 func removal(b *request.Block, text, loses string) Fix {
 	return Fix{Text: text, Loses: loses, Edit: func(d Editor) error { return d.Remove(b) }}
 }

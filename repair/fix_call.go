@@ -333,7 +333,6 @@ func sharing(c *Case) map[string][]Stored {
 	return all
 }
 
-// messageRef returns the ref of the message of a record.
 func messageRef(ref change.Ref) change.Ref {
 	ref.Kind, ref.Part = change.KindMessage, ""
 	return ref

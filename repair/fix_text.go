@@ -30,7 +30,6 @@ func fixBlank(x *Fault) []Fix {
 	return append(fixes, x.fillBlank(x.block), x.placeholderAfterThinking(x.step, x.block))
 }
 
-// fillBlank replaces a blank text by the placeholder.
 func (x *Fault) fillBlank(b *request.Block) Fix {
 	text := x.Texts().Placeholder
 	return Fix{
@@ -54,7 +53,6 @@ func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block
 	}
 }
 
-// beforeCalls returns the blocks of a step before its first call.
 func beforeCalls(step []*request.Block) []*request.Block {
 	for i, b := range step {
 		if isCall(b) {

@@ -119,7 +119,6 @@ func (x *Fault) closeLoop() Fix {
 	}
 }
 
-// thoughts returns the thinking of the message.
 func (x *Fault) thoughts() []*request.Block {
 	return slices.DeleteFunc(x.message.Blocks(), func(b *request.Block) bool { return !b.IsThinking() })
 }

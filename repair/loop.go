@@ -58,7 +58,6 @@ type thought struct {
 	text, signature string
 }
 
-// thoughts returns the thinking of a message.
 func thoughts(m Stored) (all []thought) {
 	for _, b := range m.Blocks() {
 		if b.IsThinking() {

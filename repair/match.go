@@ -159,7 +159,6 @@ func hasCalls(q request.Request, ids []string) bool {
 	return len(ids) == 0 || slices.ContainsFunc(q.Turns, func(t request.Turn) bool { return namesCall(t, ids) })
 }
 
-// namesCall reports whether the turn has a call or a result with one of the ids.
 func namesCall(t request.Turn, ids []string) bool {
 	return slices.ContainsFunc(t.Blocks, func(b *request.Block) bool {
 		return isNamed(b, ids)

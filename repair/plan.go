@@ -216,7 +216,6 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed, out
 }
 
-// fixRequested fixes the requested findings.
 func fixRequested(c *Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:

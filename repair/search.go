@@ -123,7 +123,6 @@ type trial struct {
 	breaksLoop bool // see [search.breaksLoop]
 }
 
-// An attempt is a fix that is tried.
 type attempt struct {
 	fix      Fix
 	together bool // with fixes of the findings that it causes, if necessary
