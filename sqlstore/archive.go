@@ -92,7 +92,6 @@ func rowListOf(i *change.Image) (l rowList, err error) {
 	return l, nil
 }
 
-// An archiveWriter writes an archive.
 type archiveWriter struct {
 	rowList
 	hash   hash.Hash

@@ -237,7 +237,6 @@ func conflictError(conflicts []change.Conflict, err error) error {
 	return err
 }
 
-// conflictsIn returns the conflicts in err.
 func conflictsIn(err error) []change.Conflict {
 	if e, ok := errors.AsType[*change.ConflictError](err); ok {
 		return e.Conflicts

@@ -21,7 +21,6 @@ func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
 	return 0, 0
 }
 
-// hardLinks returns the number of hard links of the file.
 func hardLinks(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems

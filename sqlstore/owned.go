@@ -50,7 +50,6 @@ func Unopened(path string, step func(string) error) *Store {
 	return s
 }
 
-// isAside reports whether ops change whole files.
 func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.WholeFiles() }
 
 // StageWhole implements [aside.Store].

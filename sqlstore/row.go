@@ -32,7 +32,6 @@ type RowBuffer struct {
 	number [8]byte
 }
 
-// value returns the value of a result column.
 func (b *RowBuffer) value(st *sqlite3.Stmt, i int) Value {
 	switch st.ColumnType(i) {
 	case sqlite3.INTEGER:

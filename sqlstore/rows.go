@@ -120,7 +120,6 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// archive writes the rows of a request.
 func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, error) {
 	selections := []selection{{table: r.Table}}
 	parents := map[string]bool{}
@@ -537,7 +536,6 @@ func (x *rowsChange) Close() { x.Area.Close() }
 
 func (x *rowsChange) step(call string) error { return x.Store.step(call) }
 
-// path returns the path of the archive.
 func (x *rowsChange) path() string {
 	return filepath.Join(x.Path, x.OwnerDir(), x.list.name(), archiveFile)
 }
