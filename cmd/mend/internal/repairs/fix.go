@@ -72,6 +72,8 @@ second such error.
 				return frame.Usagef("the error text is empty")
 			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
+			case text == "." && !namesSession(cmd.Context(), env, text): // no error either
+				names = []string{text}
 			default:
 				f.apiError = text
 			}
