@@ -12,6 +12,7 @@ import (
 
 	"mend/change"
 	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
@@ -156,8 +157,8 @@ func (x Restorable) StoreID() change.StoreID {
 // Named returns the session as one that a name can mean.
 func (x Restorable) Named() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
 
-// ListRestorable returns the restorable sessions of the stores, newest first, and the worst error of the
-// stores that cannot be read.
+// ListRestorable returns the restorable sessions of the stores, those of the current folder first, then the newest, and
+// the worst error of the stores that cannot be read.
 func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep, left error) (all []Restorable, _ error) {
 	for _, c := range clients {
 		found, err := c.Restorables(ctx, k)
@@ -177,6 +178,12 @@ func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *kee
 	}
 	all = append(all, unfound...)
 	slices.SortStableFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
+	var heads []change.Head
+	for _, x := range all {
+		heads = append(heads, x.Session)
+	}
+	here := mend.Here(heads, show.WorkingFolder())
+	show.MoveToFront(all, func(x Restorable) bool { return here(x.Session) })
 	return all, left
 }
 

@@ -420,6 +420,9 @@ func sessionsText(env *frame.Env, s StatusJSON) string {
 	if n := len(heads) - len(shown); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
 	}
+	if last.Lost > 0 {
+		lines = append(lines, "what was lost: "+env.CommandLine("scan", "-v"))
+	}
 	return strings.Join(lines, "\n")
 }
 

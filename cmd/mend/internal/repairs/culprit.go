@@ -257,7 +257,7 @@ func reasonOf(x culprit.Culprit) string {
 	case repair.HasQuoted:
 		return "it has the content that the error names, at " + where
 	case repair.HasClass:
-		return "it has a finding of this kind: " + wrong
+		return "what is wrong in it fits this error"
 	case repair.IDInText, repair.TitleInText:
 		if wrong == "" {
 			return "the text names it"

@@ -266,6 +266,9 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 		err = moveFolder(ctx, env, clients, nil, g.Folder, to, f)
 		f.Yes = false
 		left, moved = fail.Worst(left, err), moved || err == nil
+		if i < len(gone)-1 {
+			env.Printf("\n")
+		}
 	}
 	switch {
 	case !ask:

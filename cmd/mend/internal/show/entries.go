@@ -214,8 +214,11 @@ func EntryLine(t *term.Terminal, label, text string) {
 }
 
 func sessionOfEntry(e change.Entry) string {
-	if e.Cause.Title == "" {
+	switch {
+	case e.Cause.Title == "":
 		return term.Escape(e.Session)
+	case e.Session == change.NoSession:
+		return QuotedTitle(e.Cause.Title, "")
 	}
 	return QuotedTitle(e.Cause.Title, e.Session) + "  " + term.Faint(term.Escape(e.Session))
 }
