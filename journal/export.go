@@ -103,7 +103,7 @@ func (x *exporter) run(withBytes bool) error {
 	if n, ok := boltfile.SplitU64(created, 1); ok && err == nil {
 		err = x.out.Encode(exportedJournal{"journal", exportVersion, format, x.j.id, n[0], withBytes})
 	} else if err == nil {
-		err = damaged("it has no time of creation")
+		err = damaged("it has no creation time")
 	}
 	if err != nil {
 		return err
