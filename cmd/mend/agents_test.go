@@ -15,6 +15,7 @@ import (
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/running"
 	"mend/internal/term"
+	"mend/internal/test/codex"
 	"mend/testdata"
 )
 
@@ -26,7 +27,6 @@ type agentRow struct {
 	damages string                                // the file or the folder with its damages
 	page    string                                // in docs
 	busy    string                                // the file that finds its processes
-	noDemo  bool                                  // the demo does not support it
 }
 
 var agentRows = map[string]agentRow{
@@ -38,7 +38,7 @@ var agentRows = map[string]agentRow{
 		},
 	},
 	"kilo": { // stores as OpenCode does
-		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "sqlstore/held.go", noDemo: true,
+		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "sqlstore/held.go",
 		fixture: func(dir string) (string, error) {
 			if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
 				return "", err
@@ -50,15 +50,13 @@ var agentRows = map[string]agentRow{
 	"claude": {
 		pkg: "agent/claude", damages: "internal/test/claude/damage.go", page: "claude-code.md", busy: "agent/claude/running_linux.go",
 		fixture: func(dir string) (string, error) {
-			d := demo{storage: filepath.Join(dir, ".claude"), session: testdata.ClaudeSession}
-			return d.storage, writeNew(d.transcript(), testdata.Claude)
+			return writeFixture(dir, ".claude/projects/-home-user-project/"+testdata.ClaudeSession+".jsonl", testdata.Claude)
 		},
 	},
 	"codex": {
 		pkg: "agent/codex", damages: "internal/test/codex/damage.go", page: "codex.md", busy: "agent/codex/lock.go",
 		fixture: func(dir string) (string, error) {
-			d := demo{storage: filepath.Join(dir, ".codex"), session: testdata.CodexSession}
-			return d.storage, writeNew(d.rollout(), testdata.Codex)
+			return writeFixture(dir, ".codex/"+codex.File, testdata.Codex)
 		},
 	},
 }
@@ -80,16 +78,6 @@ var agentPlaces = []struct {
 	{"a fixture in testdata that it wrote, with records whose refs are valid (package change)", checkFixture},
 	{"its damages (internal/test)", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.damages) }},
 	{"how a running process of it shows", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.busy) }},
-	{"the demo", func(_ *testing.T, a agent.Agent, r agentRow) error {
-		env := &frame.Env{AgentName: a.Name()}
-		if long := demoVerb(env).Long; !r.noDemo && !strings.Contains(long, a.Title()) {
-			return fmt.Errorf("the help of the demo has no %s", a.Title())
-		}
-		if r.noDemo && runDemo(env) == nil {
-			return errors.New("the demo does not refuse it")
-		}
-		return nil
-	}},
 	{"its hook or plugin, and the help of mend install", func(_ *testing.T, a agent.Agent, _ agentRow) error {
 		if a.Installer() == nil {
 			return errors.New("it has no Installer")
@@ -105,6 +93,13 @@ var agentPlaces = []struct {
 	{"its rules without a fix in docs/faults.md", func(_ *testing.T, a agent.Agent, _ agentRow) error {
 		return contains("docs/faults.md", a.Title())
 	}},
+}
+
+// writeFixture writes the file of a store below dir, and returns the folder of the store.
+func writeFixture(dir, name string, data []byte) (at string, _ error) {
+	file := filepath.Join(dir, name)
+	at, _, _ = strings.Cut(name, "/")
+	return filepath.Join(dir, at), errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, data, 0o600))
 }
 
 func checkFixture(t *testing.T, a agent.Agent, r agentRow) error {

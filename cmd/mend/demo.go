@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend/agent/claude"
-	"mend/agent/codex"
 	"mend/agent/opencode"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
@@ -25,9 +22,8 @@ func demoVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
-		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, or with --agent claude one of
-Claude Code 2.1.330, or with --agent codex one of Codex 0.169.0, breaks it, then runs scan,
-repair, log and undo. It touches only a temporary folder, which it removes.`,
+		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, breaks it, then runs scan, repair, log
+and undo. It touches only a temporary folder, which it removes.`,
 		Args: frame.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return runDemo(env) },
 	}
@@ -37,9 +33,6 @@ repair, log and undo. It touches only a temporary folder, which it removes.`,
 type demo struct {
 	*frame.Env
 	dir, storage, session string
-
-	writer string                 // the agent and version that wrote the store
-	damage func() (string, error) // breaks the store and describes how
 }
 
 type demoAnswer struct {
@@ -52,76 +45,23 @@ type stepJSON struct {
 }
 
 func runDemo(env *frame.Env) error {
-	if env.AgentName == opencode.Kilo().Name() {
-		return frame.Usagef("the demo has no store of Kilo: leave out --agent")
+	if name := env.AgentName; name != "" && name != (opencode.Agent{}).Name() {
+		return frame.Usagef("the demo has only a store of OpenCode: leave out --agent")
 	}
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	d := demo{Env: env, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
-	d.damage = d.tearTranscript
-	switch env.AgentName {
-	case claude.Agent{}.Name():
-		err = writeNew(d.transcript(), testdata.Claude)
-	case codex.Agent{}.Name():
-		d.session, d.storage, d.writer = testdata.CodexSession, filepath.Join(dir, ".codex"), "Codex 0.169.0"
-		d.damage = d.loseFirstLine
-		err = errors.Join(writeNew(d.rollout(), demoRollout()), writeNew(filepath.Join(d.storage, "thread-writer-locks", ".coordination.lock"), nil))
-	default:
-		d.storage, d.writer = filepath.Join(dir, "opencode", "storage"), "OpenCode 1.1.53"
-		d.damage = d.blankText // for this store
-		d.session, err = testdata.Unpack(testdata.OpenCode1153, dir)
-	}
+	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
 	if err != nil {
 		return err
 	}
-	return d.run()
-}
-
-// writeNew writes a file, and creates its folders.
-func writeNew(file string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600)
-}
-
-func (d demo) rollout() string {
-	return filepath.Join(d.storage, "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+d.session+".jsonl")
-}
-
-// demoRollout has a provider that Codex knows without settings.
-func demoRollout() []byte {
-	return bytes.ReplaceAll(testdata.Codex, []byte(`"fake"`), []byte(`"openai"`))
-}
-
-// loseFirstLine fills the first line of the rollout with NUL bytes.
-func (d demo) loseFirstLine() (string, error) {
-	data := demoRollout()
-	clear(data[:bytes.IndexByte(data, '\n')])
-	return "Now the power fails for a moment: the first line of the rollout is full of NUL bytes. Codex\nsays \"failed to read session metadata\", and no longer opens the session.", os.WriteFile(d.rollout(), data, 0o600)
-}
-
-func (d demo) transcript() string {
-	return filepath.Join(d.storage, "projects", "-home-user-project", d.session+".jsonl")
-}
-
-// tearTranscript cuts a line of the transcript, ten minutes before the next prompt.
-func (d demo) tearTranscript() (string, error) {
-	const answer = `"uuid":"91544694`
-	at := bytes.Index(testdata.Claude, []byte(answer))
-	if at < 0 {
-		return "", errors.New("demo: finding an answer to damage")
-	}
-	begin, end := bytes.LastIndexByte(testdata.Claude[:at], '\n')+1, at+bytes.IndexByte(testdata.Claude[at:], '\n')
-	data := append(bytes.Clone(testdata.Claude[:begin+60]), testdata.Claude[end:]...)
-	return "Now the disk is full for a moment: one line of the transcript is torn. Claude Code says\nnothing, and the model no longer sees what was before that line.", os.WriteFile(d.transcript(), data, 0o600)
+	return demo{Env: env, dir: dir, session: session, storage: filepath.Join(dir, "opencode", "storage")}.run()
 }
 
 func (d demo) run() error {
-	d.printStep("A store that %s wrote: one healthy session.", d.writer)
+	d.printStep("A store that OpenCode 1.1.53 wrote: one healthy session.")
 	if err := d.mend(frame.ExitDone, "scan"); err != nil {
 		return err
 	}
@@ -129,7 +69,7 @@ func (d demo) run() error {
 	if err != nil {
 		return err
 	}
-	what, err := d.damage()
+	what, err := d.blankText()
 	if err != nil {
 		return err
 	}

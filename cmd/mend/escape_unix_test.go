@@ -162,8 +162,6 @@ var printCases = []struct{ command, args string }{
 	{"config", "--set HOSTILE=1"},
 	{"config set", "HOSTILE 1"},
 	{"config set", "placeholderText HOSTILE"},
-	{"config unset", "HOSTILE"},
-	{"config unset", "placeholderText"},
 	{"gc", "--older-than HOSTILE"},
 	{"forget", "SESSION --dry-run"},
 	{"forget", "HOSTILE"},

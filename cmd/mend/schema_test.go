@@ -71,7 +71,7 @@ var answerTypes = map[string]any{
 	"recover": show.RepairsAnswer{}, "verify": rare.VerifyAnswer{}, "forget": rare.ForgetAnswer{},
 	"watch": watchAnswer{}, "keep": running.KeepAnswer{}, "clean": space.CleanAnswer{}, "clean events": space.CleanedAnswer{}, "clean sessions": space.CleanedAnswer{},
 	"clean images": space.CleanedAnswer{}, "clean pages": space.CleanedAnswer{}, "clean snapshots": space.CleanedAnswer{}, "install": running.PluginsAnswer{},
-	"config": rare.ConfigAnswer{}, "config set": rare.ConfigAnswer{}, "config unset": rare.ConfigAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
+	"config": rare.ConfigAnswer{}, "config set": rare.ConfigAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
 	"completion": completionAnswer{}, "hook": struct{}{}, "help": struct{}{}, "mend": struct{}{}, "ui": struct{}{},
 }
 

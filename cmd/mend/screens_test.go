@@ -48,7 +48,7 @@ var (
 		"mend forget 計画", "mend forget --older-than 0s --yes", "mend log", "mend log qevajo",
 		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画",
 		"mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
+		"mend config maxRetries skip", "mend config set maxRetries 5",
 	}
 )
 

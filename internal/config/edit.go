@@ -17,9 +17,9 @@ type Edit struct {
 // Changed reports whether the content changes.
 func (e *Edit) Changed() bool { return !bytes.Equal(e.Before, e.After) }
 
-// PlanEdit plans to set the key in the file at path to the value of text, or to remove it if text is nil. All
-// other bytes of the file stay, also comments. It writes nothing.
-func PlanEdit(path, key string, text *string) (e Edit, err error) {
+// PlanEdit plans to set the key in the file at path to the value of text. All other bytes of
+// the file stay, also comments. It writes nothing.
+func PlanEdit(path, key, text string) (e Edit, err error) {
 	e = Edit{Path: path}
 	if e.Before, err = readSettings(path); err != nil {
 		return e, err
@@ -29,19 +29,8 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	if err != nil {
 		return e, err
 	}
-	now := Defaults()
-	if err := now.parse(bytes.Clone(e.Before)); err != nil {
-		return e, fmt.Errorf("%s: %w", path, err)
-	}
-	e.After = e.Before
-	step := map[string]any{"op": "remove", "path": "/" + k.name}
-	if text != nil {
-		if err := c.assign(key, *text, File); err != nil {
-			return e, err
-		}
-		step["op"], step["value"] = "add", k.value()
-	} else if now.Origin(k.name) != File {
-		return e, nil
+	if err := c.assign(key, text, File); err != nil {
+		return e, err
 	}
 	data := bytes.Clone(e.Before)
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil { // empty, or only comments
@@ -51,7 +40,7 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}
-	patch, err := json.Marshal([]map[string]any{step})
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/" + k.name, "value": k.value()}})
 	if err == nil {
 		err = tree.Patch(patch)
 	}

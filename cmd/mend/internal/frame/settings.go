@@ -19,8 +19,8 @@ import (
 	"mend/internal/keep"
 )
 
-// ChangeSetting changes a setting in the user's file, or with a nil value removes it.
-func ChangeSetting(key string, value *string) (e config.Edit, err error) {
+// ChangeSetting changes a setting in the user's file.
+func ChangeSetting(key, value string) (e config.Edit, err error) {
 	path, err := config.Path()
 	if err != nil {
 		return e, err

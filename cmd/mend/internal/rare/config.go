@@ -30,11 +30,10 @@ comments; the first line of the output is its path. For example:
 
   {"autoResume": true, "skip": ["thinking_signature"]}
 
-"config set" and "config unset" change one setting in the file, and leave its other bytes.`,
+"config set" changes one setting in the file, and leaves its other bytes.`,
 		Example: `  mend config
   mend config autoResume
   mend config set autoResume true
-  mend config unset autoResume
   mend watch --set autoResume=true   for one run`,
 		RunE: func(_ *cobra.Command, keys []string) error {
 			c, err := frame.LoadSettings(set)
@@ -46,35 +45,28 @@ comments; the first line of the output is its path. For example:
 		ValidArgsFunction: frame.CompleteSettings(""),
 	}
 	frame.SetFlag(cmd, &set)
-	cmd.AddCommand(
-		editVerb(env, "set KEY VALUE", "Set a setting in the file", 2),
-		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default applies", 1),
-	)
+	cmd.AddCommand(setVerb(env))
 	return cmd
 }
 
-// editVerb returns the verb that changes a setting in the user's file.
-func editVerb(env *frame.Env, use, short string, args int) *cobra.Command {
+// setVerb returns the verb that changes a setting in the user's file.
+func setVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, including comments.",
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) != args {
-				return frame.Usagef("want: mend config %s", use)
+		Use: "set KEY VALUE", Short: "Set a setting in the file", Long: "Set a setting in the file. All other bytes of the file stay as they are, including comments.",
+		Args: func(_ *cobra.Command, given []string) error {
+			if len(given) != 2 {
+				return frame.Usagef("want: mend config set KEY VALUE")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, given []string) error {
-			var value *string
-			if args == 2 {
-				value = &given[1]
-			}
-			return editSetting(env, given[0], value)
+			return editSetting(env, given[0], given[1])
 		},
 		ValidArgsFunction: frame.CompleteSettings(""),
 	}
 }
 
-func editSetting(env *frame.Env, key string, value *string) error {
+func editSetting(env *frame.Env, key, value string) error {
 	e, err := frame.ChangeSetting(key, value)
 	if err != nil {
 		return err

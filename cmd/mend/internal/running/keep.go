@@ -287,8 +287,7 @@ func agreeToKeep(env *frame.Env) error {
 	if err != nil || frame.LoadsKeep() {
 		return err
 	}
-	value := "true"
-	if _, err := frame.ChangeSetting("keep", &value); err != nil {
+	if _, err := frame.ChangeSetting("keep", "true"); err != nil {
 		return fmt.Errorf("turning automatic copies on: %w", err)
 	}
 	env.Say("%s", keepNotice(dir))
