@@ -28,10 +28,9 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the stores of this user, the one in use first. If layout is not "", it lists only stores of that
-	// layout. The error wraps [ErrLayout] if the layout does not exist, or [ErrNoStore] if there is no store; it then
+	// Find lists the stores of this user, the one in use first. If there is none, the error wraps [ErrNoStore] and
 	// says where Find looked.
-	Find(layout string) ([]Located, error)
+	Find() ([]Located, error)
 	// Open returns the store at a path. It writes nothing. warn, which may be nil, is called with a sentence for the
 	// user about a guarantee that a change cannot give, or about bytes that another program wrote too late.
 	Open(at Located, warn func(string)) (Store, error)
@@ -55,8 +54,6 @@ type Located struct {
 var (
 	// ErrNoStore means that no store was found.
 	ErrNoStore error = fail.New(fail.Unusable, "name one with --store PATH", "no session store found")
-	// ErrLayout means that the layout does not exist.
-	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
 	// ErrLink means that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
 )

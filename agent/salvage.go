@@ -9,8 +9,8 @@ import (
 // SalvageOptions configure a salvage.
 type SalvageOptions struct {
 	DryRun bool // keep no new database
-	// Check is called with the path of the complete new database, and with the result. Its error ends the salvage.
-	Check func(path string, s *Salvaged) error
+	// Check is called with the path of the complete new database. Its error ends the salvage.
+	Check func(path string) error
 	// Progress, if not nil, is called with the number of bytes read and the number of bytes to read.
 	Progress func(done, total int64)
 }
@@ -64,7 +64,6 @@ type SalvagedSession struct {
 	Lost, Rebuilt map[string]int
 	Torn          map[string]int // present, but not as the agent wrote them
 	Orphans       int            // records whose parent record is lost
-	Size          int64          // size in bytes of its parts in the new database, if it is incomplete
 	From, To      int64
 	Notes         []string // further statements about it, as sentences
 }

@@ -63,7 +63,7 @@ var home = sessionfile.Home{
 func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
 
 // Find implements [agent.Agent].
-func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
+func (Agent) Find() ([]agent.Located, error) { return home.Find() }
 
 // hasProjects reports whether the folder has projects. The error means that this cannot be determined.
 func hasProjects(root string) (bool, error) {

@@ -414,12 +414,12 @@ func TestFind(t *testing.T) {
 		}
 	}
 	t.Setenv("CLAUDE_CONFIG_DIR", s.root)
-	found, err := claude.Agent{}.Find("")
+	found, err := claude.Agent{}.Find()
 	if err != nil || len(found) != 1 || found[0].Path != s.root {
 		t.Errorf("Find = %v, %v", found, err)
 	}
 	t.Setenv("CLAUDE_CONFIG_DIR", dir)
-	if _, err := (claude.Agent{}).Find(""); !errors.Is(err, agent.ErrNoStore) {
+	if _, err := (claude.Agent{}).Find(); !errors.Is(err, agent.ErrNoStore) {
 		t.Errorf("Find = %v, want %v", err, agent.ErrNoStore)
 	}
 	if st, err := (claude.Agent{}).Open(agent.Located{Path: s.file}, nil); err != nil || st.ID().Root == "" {

@@ -33,7 +33,7 @@ func (s *store) isHomeless(head change.Head) bool {
 // isHere reports whether the store belongs to the program on this machine. Another store may be a copy from
 // another machine.
 func (s *store) isHere() bool {
-	found, err := Agent{}.Find("")
+	found, err := Agent{}.Find()
 	if err != nil || len(found) == 0 {
 		return false
 	}

@@ -162,7 +162,7 @@ var home = sessionfile.Home{
 func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
 
 // Find implements [agent.Agent].
-func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
+func (Agent) Find() ([]agent.Located, error) { return home.Find() }
 
 // hasRollouts reports whether a folder is Codex's and has or had rollouts. Other agents may have a folder with the same
 // name.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"mend/agent"
 	"mend/agent/opencode/database"
@@ -24,15 +23,6 @@ const (
 	// jsonTree is the layout of a store of OpenCode 1.0 and 1.1.
 	jsonTree = "opencode"
 )
-
-// checkLayout returns an error that wraps [agent.ErrLayout] and lists the known layouts if name is not one of them.
-func checkLayout(name string) error {
-	switch name {
-	case "", Database, jsonTree:
-		return nil
-	}
-	return fmt.Errorf("%w: %q; there are %s, %s", agent.ErrLayout, name, jsonTree, Database)
-}
 
 // Agent is OpenCode, or a program derived from it, see [Kilo].
 type Agent struct{ made *program }
@@ -57,11 +47,8 @@ func (a Agent) ParseAPIError(input []byte) request.APIError {
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if it exists, even if the JSON tree
 // that it imported still exists.
-func (a Agent) Find(layout string) ([]agent.Located, error) {
+func (a Agent) Find() ([]agent.Located, error) {
 	p := a.program()
-	if err := checkLayout(layout); err != nil {
-		return nil, err
-	}
 	home, errHome := userdir.Home("XDG_DATA_HOME") // without a home folder only variables are used
 	var found []agent.Located
 	for _, path := range p.databases().Find(os.Getenv, home) {
@@ -70,7 +57,6 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	if root := tree.Find(os.Getenv, home); root != "" && p == &openCode {
 		found = append(found, agent.Located{Path: root, Layout: jsonTree})
 	}
-	found = slices.DeleteFunc(found, func(l agent.Located) bool { return layout != "" && l.Layout != layout })
 	switch {
 	case len(found) > 0:
 		return found, nil
@@ -119,8 +105,8 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if p != &openCode {
 		return nil, fmt.Errorf("%w: %s has no database of %s", agent.ErrNoStore, at.Path, p.title)
 	}
-	if err := checkLayout(at.Layout); err != nil {
-		return nil, err
+	if at.Layout != "" && at.Layout != jsonTree {
+		return nil, fmt.Errorf("%w: %s is another agent's", agent.ErrNoStore, at.Path)
 	}
 	st, err := tree.Open(at.Path, at.Layout != "", tree.Options{Note: warn, ProjectOf: s.projectOf})
 	if errors.Is(err, tree.ErrNoStore) {

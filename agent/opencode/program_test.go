@@ -28,10 +28,10 @@ func TestKilo(t *testing.T) {
 	write(db, dbtest.Files(t, from)[dbtest.Name])
 	dbtest.Must(t, os.MkdirAll(filepath.Join(filepath.Dir(db), "storage"), 0o755))
 
-	if found, err := Kilo().Find(""); err != nil || len(found) != 1 || found[0].Path != db {
+	if found, err := Kilo().Find(); err != nil || len(found) != 1 || found[0].Path != db {
 		t.Errorf("Find = %v, %v, want %s", found, err, db)
 	}
-	if found, err := (Agent{}).Find(""); !errors.Is(err, agent.ErrNoStore) {
+	if found, err := (Agent{}).Find(); !errors.Is(err, agent.ErrNoStore) {
 		t.Errorf("OpenCode's Find = %v, %v, want no store", found, err)
 	}
 	for _, path := range []string{db, filepath.Dir(db)} {

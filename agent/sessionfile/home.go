@@ -26,10 +26,7 @@ type Home struct {
 }
 
 // Find implements [agent.Agent].
-func (h Home) Find(layout string) ([]agent.Located, error) {
-	if err := h.check(layout); err != nil {
-		return nil, err
-	}
+func (h Home) Find() ([]agent.Located, error) {
 	root, err := userdir.Agent(h.Variable, h.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the location of %s's folder is unknown: %w", agent.ErrNoStore, h.Title, err)
@@ -61,17 +58,10 @@ func (h Home) Folders(root string) (folders []string) {
 	return folders
 }
 
-func (h Home) check(layout string) error {
-	if layout != "" && layout != h.Layout {
-		return fmt.Errorf("%w of %s: %q", agent.ErrLayout, h.Title, layout)
-	}
-	return nil
-}
-
 // Root returns the root of the store at a path: the root itself, or anything below the folders of sessions.
 func (h Home) Root(at agent.Located) (string, error) {
-	if err := h.check(at.Layout); err != nil {
-		return "", err
+	if at.Layout != "" && at.Layout != h.Layout {
+		return "", fmt.Errorf("%w: %s is another agent's", agent.ErrNoStore, at.Path)
 	}
 	path, err := filepath.Abs(at.Path)
 	if err != nil {

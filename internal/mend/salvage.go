@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +19,7 @@ import (
 type Salvage struct {
 	agent.Salvaged
 
-	Plan   change.Plan
-	Broken int // sessions of the new database that a scan finds broken
-	// sessions with losses that were not examined, because examining one takes several times its size in
-	// memory
-	TooLarge int
+	Plan change.Plan
 }
 
 // CheckSalvage checks the whole file of a database, up to the first defect. The error is nil if it is sound;
@@ -48,10 +43,7 @@ func (c *Store) ProposeSalvage(
 		return s, err
 	}
 	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress}
-	o.Check = func(path string, found *agent.Salvaged) (err error) {
-		s.Broken, s.TooLarge, err = c.checkSalvaged(ctx, path, found)
-		return err
-	}
+	o.Check = func(path string) error { return c.checkSalvaged(ctx, path) }
 	seen := c.seen()
 	s.Salvaged, err = c.store.Salvage(ctx, o)
 	s.Plan = change.Plan{
@@ -129,45 +121,16 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 	return lost
 }
 
-// examinedSize is the size in bytes of the largest session that a salvage examines.
-const examinedSize = 8 << 20
-
-// checkSalvaged lists the sessions of a new database and diagnoses those that have losses or rebuilt records:
-// all others have their original rows. It does not search for repairs. It returns how many are broken, and
-// how many were too large.
-func (c *Store) checkSalvaged(
-	ctx context.Context, path string, found *agent.Salvaged,
-) (broken, tooLarge int, err error) {
+// checkSalvaged lists the sessions of a new database. It examines none: those without losses have their original rows.
+func (c *Store) checkSalvaged(ctx context.Context, path string) error {
 	o := c.opt
 	o.Store = path
 	fresh, err := Open(o)
-	var heads []change.Head
 	if err == nil {
-		heads, err = fresh.Sessions(ctx)
+		_, err = fresh.Sessions(ctx)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("checking the new database: %w", err)
+		return fmt.Errorf("checking the new database: %w", err)
 	}
-	changed := map[string]int64{}
-	for _, s := range found.Sessions {
-		if !s.Whole() {
-			changed[s.ID] = s.Size
-		}
-	}
-	for _, head := range heads {
-		size, isChanged := changed[head.ID]
-		switch {
-		case !isChanged:
-		case size > examinedSize:
-			tooLarge++
-		default:
-			k, err := fresh.Case(ctx, head)
-			if err != nil || slices.ContainsFunc(k.Findings().All(), func(f repair.Finding) bool {
-				return f.Severity == repair.Broken
-			}) {
-				broken++
-			}
-		}
-	}
-	return broken, tooLarge, ctx.Err()
+	return nil
 }

@@ -20,7 +20,7 @@ var ErrNoStore = agent.ErrNoStore
 func (as Agents) Stores() []Located {
 	var all []Located
 	for _, a := range as {
-		found, _ := a.Find("")
+		found, _ := a.Find()
 		for _, l := range found {
 			l.Agent = a.Name()
 			all = append(all, l)
@@ -37,7 +37,7 @@ func (o Options) open() (st agent.Store, name string, err error) {
 	for _, a := range o.Agents {
 		at := Located{Path: o.Store, Layout: o.Layout}
 		if o.Store == "" {
-			found, err := a.Find(o.Layout)
+			found, err := a.Find()
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -54,7 +54,7 @@ func (o Options) open() (st agent.Store, name string, err error) {
 		return nil, "", ErrNoStore
 	}
 	for _, isTelling := range []func(error) bool{
-		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, agent.ErrLayout) },
+		func(err error) bool { return !errors.Is(err, ErrNoStore) },
 		func(err error) bool { return errors.Is(err, fs.ErrPermission) || errors.Is(err, agent.ErrLink) },
 	} {
 		if i := slices.IndexFunc(errs, isTelling); i >= 0 {

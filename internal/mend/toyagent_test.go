@@ -30,7 +30,7 @@ func (toyAgent) Name() string { return "toy" }
 
 func (toyAgent) Title() string { return "Toy" }
 
-func (a toyAgent) Find(string) ([]agent.Located, error) {
+func (a toyAgent) Find() ([]agent.Located, error) {
 	return []agent.Located{{Path: a.folder, Layout: "text"}}, nil
 }
 

@@ -86,7 +86,7 @@ func TestRealMigrations(t *testing.T) {
 			}
 			dbtest.Write(t, store, string(whole))
 			s := open(t, store, Options{})
-			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 				salvaged, err := os.ReadFile(fresh)
 				dbtest.Write(t, store, string(salvaged))
 				return err

@@ -81,7 +81,7 @@ func TestMigrations(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 				if why := fault(t, fresh); why != "" {
 					t.Errorf("%s: salvaged: %s", name, why)
 				}
@@ -118,7 +118,7 @@ func TestMigratedSchemaLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+		_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 			if got := titles(t, fresh); got != want {
 				t.Errorf("%d migrations: the sessions are\n%swant\n%s", n, got, want)
 			}
@@ -173,7 +173,7 @@ func TestHostileSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Log(s.CheckFile(t.Context(), change.CheckAll))
-			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 				t.Log(fault(t, fresh))
 				return nil
 			}})

@@ -39,7 +39,7 @@ func (s *Store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 			return err
 		}
 		if out, err = s.salvage(ctx, path, o.Progress); err == nil && o.Check != nil {
-			err = o.Check(path, &out)
+			err = o.Check(path)
 		}
 		return err
 	}
@@ -124,7 +124,7 @@ func (j *salvageJob) complete(ctx context.Context) error {
 	for _, step := range []func() error{
 		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful,
 		j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
-		j.countTorn, j.countLost, j.countOrphans, j.countBare, j.measure,
+		j.countTorn, j.countLost, j.countOrphans, j.countBare,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -436,24 +436,6 @@ func (j *salvageJob) countBare() error {
 		s := j.session(st.ColumnText(0))
 		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: their content is probably lost.",
 			st.ColumnInt(1), st.ColumnInt(2)))
-		return nil
-	})
-}
-
-// measure adds up the sizes of the sessions with lost rows.
-func (j *salvageJob) measure() error {
-	whole := true
-	for _, s := range j.sessions {
-		whole = whole && s.Whole()
-	}
-	if whole || !j.has("part") {
-		return nil
-	}
-	// No index supports the groups.
-	return j.db.Query("SELECT session_id, octet_length(data) FROM part", func(st *sqlite3.Stmt) error {
-		if s := j.sessions[string(st.ColumnRawText(0))]; s != nil && !s.Whole() {
-			s.Size += st.ColumnInt64(1)
-		}
 		return nil
 	})
 }

@@ -56,7 +56,7 @@ func TestSalvageRebuilds(t *testing.T) {
 	}
 	var out agent.Salvaged
 	got := map[string]int{}
-	out, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string, _ *agent.Salvaged) error {
+	out, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string) error {
 		c, err := sqlite3.Open(path)
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/cmd/mend/internal/agents"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -27,7 +26,6 @@ func TestFailures(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}
 	pending := &txn.PendingError{Entry: entry, Err: syscall.ENOSPC}
 	_, noRecord := undo.Select(nil, []string{"x"})
-	_, noLayout := agents.All[0].Find("no such layout")
 	for _, r := range []struct {
 		err  error
 		code int
@@ -44,7 +42,6 @@ func TestFailures(t *testing.T) {
 		{journal.ErrNotFound, 2, "usage", `"mend log" lists the repairs`},
 		{mend.ErrNoSession, 2, "usage", `"mend scan --all" lists the sessions`},
 		{&mend.AmbiguousNameError{Name: "x", Fits: make([]int, 2)}, 2, "usage", `"mend scan --all" lists the sessions`},
-		{noLayout, 2, "usage", ""},
 		{noRecord, 2, "usage", ""},
 		{pending, 6, "pending", `run "mend recover"`},
 		{txn.UndecidedError{pending}, 6, "pending", "mend recover qevajo --keep"},

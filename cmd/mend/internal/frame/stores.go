@@ -54,7 +54,7 @@ func agentOptions(env *Env) (all []mend.Options, unexamined error) {
 	}
 	var unreadable []*fs.PathError
 	for _, ag := range env.Opt.Agents {
-		found, err := ag.Find(env.Opt.Layout)
+		found, err := ag.Find()
 		if denied, ok := errors.AsType[*fs.PathError](err); ok && (errors.Is(denied, fs.ErrPermission) || errors.Is(denied, agent.ErrLink)) {
 			unreadable = append(unreadable, denied)
 		} else if err == nil && len(found) > 0 {

@@ -122,11 +122,8 @@ func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Sa
 		newest := slices.MaxFunc(heads, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 		defer env.PrintContinueCommand(c.ID().Agent, newest, "the newest session")
 	}
-	if s.Broken > 0 {
-		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("fix"))))
-	}
-	if s.TooLarge > 0 {
-		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("scan"))))
+	if !s.Complete() {
+		env.SayAt(2, fmt.Sprintf("What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan"))))
 	}
 }
 
@@ -291,6 +288,6 @@ func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
 	}
 	env.SetAnswers(SalvageAnswer{
 		Sessions: sessions, Repairs: []show.RepairJSON{show.PlanJSON(s.Plan)},
-		SalvageParts: show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete(), Broken: s.Broken},
+		SalvageParts: show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete()},
 	})
 }

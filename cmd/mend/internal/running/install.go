@@ -96,7 +96,7 @@ func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 		return env.Opt.Agents[:1]
 	}
 	for _, ag := range env.Opt.Agents {
-		_, err := ag.Find("")
+		_, err := ag.Find()
 		installed := slices.ContainsFunc(states(env, ag), func(p show.PluginJSON) bool { return p.State != agent.Absent })
 		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
 			found = append(found, ag)

@@ -251,7 +251,7 @@ func (w *watcher) stores() (all []mend.Options) {
 		return []mend.Options{w.Opt}
 	}
 	for _, ag := range w.Opt.Agents {
-		found, _ := ag.Find(w.Opt.Layout) // a store may appear later
+		found, _ := ag.Find() // a store may appear later
 		for _, at := range found {
 			o := w.Opt
 			o.Agents, o.Store, o.Layout = []agent.Agent{ag}, at.Path, at.Layout

@@ -359,7 +359,6 @@ type SalvageParts struct {
 	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
 	Notes    []string              `json:"notes,omitempty"`
 	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
-	Broken   int                   `json:"broken,omitempty"`   // sessions that are broken in the new database
 }
 
 // An OutputJSON is an output of a tool that is trimmed.
