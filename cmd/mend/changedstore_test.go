@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -112,17 +113,18 @@ func (s *changedStore) entries() []change.Entry {
 // do runs a command, and returns the id of its operation, "" for none.
 func (s *changedStore) do(v storeVerb) (operation string) {
 	s.Helper()
-	before := len(s.entries())
+	before, said := len(s.entries()), ""
 	if v.name == "salvage" {
 		s.salvage()
 	} else {
 		code, out := s.mend(append(slices.Clone(v.args), "--yes")...)
-		s.Logf("%s: exit code %d: %s", v.name, code, out)
+		said = fmt.Sprintf("exit code %d: %s", code, out)
 	}
 	if es := s.entries(); len(es) > before {
-		operation = mend.OperationOf(es[0])
+		return mend.OperationOf(es[0])
 	}
-	return operation
+	s.Logf("%s: %s", v.name, said)
+	return ""
 }
 
 // everything returns the content of the store: each record, and the files beside them.
@@ -221,13 +223,11 @@ func (s *changedStore) salvage() {
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: s.path, Journal: mend.OpenJournal(s.journal), Cache: filepath.Join(s.journal, "cache")})
 	if err == nil {
 		var found mend.Salvage
-		found, err = c.ProposeSalvage(s.Context(), false, nil)
-		switch {
-		case err != nil:
-		case found.Ops[0].Pre.Equal(found.Ops[0].Post): // it was just salvaged
-			err = found.Discard()
-		default:
+		if found, err = c.ProposeSalvage(s.Context(), false, nil); err == nil && !found.Ops[0].Pre.Equal(found.Ops[0].Post) {
 			_, err = c.Apply(s.Context(), found.Plan)
+		}
+		if found.Discard != nil {
+			err = errors.Join(err, found.Discard())
 		}
 	}
 	if err != nil {
