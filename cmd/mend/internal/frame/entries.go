@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mend/agent"
@@ -40,6 +41,27 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 		return nil, NamedSession{}, fmt.Errorf("%w, and no such session", noRepair)
 	}
 	return &q, NamedSession{}, noRepair
+}
+
+// CleanedHint returns how to bring back a session if "mend clean" removed it, or may have removed it: an archive of rows
+// does not name its sessions. It returns "" if it did not. An empty name means any session.
+func (env *Env) CleanedHint(name string) string {
+	maybe := ""
+	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed, InForce: true, Cause: change.CauseClean, Agent: env.AgentName}) {
+		switch {
+		case err != nil:
+			return "" // the verb reports it if it needs the journal
+		case e.Forgotten || e.Cause.Text != "sessions":
+		case name != "" && !e.Kind().Whole() && (strings.HasPrefix(e.Session, name) || strings.EqualFold(e.Cause.Title, name)):
+			return fmt.Sprintf("\"mend clean\" removed it, and \"mend undo %s\" brings it back", e.ID)
+		case name == "" || e.Kind().Whole():
+			maybe = cmp.Or(maybe, e.ID)
+		}
+	}
+	if maybe == "" {
+		return ""
+	}
+	return fmt.Sprintf("if \"mend clean\" removed it, \"mend undo %s\" brings it back, or another clean in \"mend log\"", maybe)
 }
 
 // OpenStoreOf opens the store of an entry, even if it was moved since.

@@ -75,7 +75,8 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		if known {
 			printAPIError(env, readings[0])
 		}
-		return true, fail.New(fail.Problems, fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.CommandLine("restore")),
+		hint := fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.CommandLine("restore"))
+		return true, fail.New(fail.Problems, cmp.Or(env.CleanedHint(id), hint),
 			"no store that mend looked at has the session %s, and no copy of it was kept", id)
 	case err != nil:
 		return true, err

@@ -194,6 +194,9 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 	}
 	if len(all) == 0 {
 		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data of its copy. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
+		if hint := env.CleanedHint(""); hint != "" {
+			env.Note("for a session that is gone: " + hint)
+		}
 		return false, nil
 	}
 	rows := restorableRows(env.Terminal, all)
@@ -273,7 +276,7 @@ func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteF
 	case errors.Is(err, mend.ErrNoSession) && unread != nil:
 		return lostStore(env, unread) // it may be in that store
 	case errors.Is(err, mend.ErrNoSession) && env.Unkept == nil:
-		err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
+		err = fail.WithHint(err, cmp.Or(env.CleanedHint(name), "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list"))
 	}
 	if err != nil {
 		return err
