@@ -138,13 +138,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			return left
 		}
 	}
-	moves := false
-	if offers {
-		n := len(r.proposals)
-		r.proposals = slices.DeleteFunc(r.proposals, lacksFolder)
-		moves = len(r.proposals) < n
-		r.others = r.others || moves
-	}
+	moves := offers && r.leaveToMove()
 	left = r.finish(left)
 	switch {
 	case moves && ctx.Err() == nil:
@@ -161,6 +155,15 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		return runRepair(ctx, env, nil, f)
 	}
 	return left
+}
+
+// leaveToMove removes the sessions that only need another folder, and reports whether there were any.
+func (r *repairRun) leaveToMove() bool {
+	n := len(r.proposals)
+	r.proposals = slices.DeleteFunc(r.proposals, lacksFolder)
+	moves := len(r.proposals) < n
+	r.others = r.others || moves
+	return moves
 }
 
 // repairCulprit repairs the session that an error came from, or shows other help.
