@@ -48,8 +48,27 @@ type Query struct {
 // For a damaged journal it returns the readable entries, with an error that wraps [ErrDamaged]. An
 // entry that cannot be read completely has a Damage and is always selected.
 func (j *Journal) List(q Query) (all []change.Entry, err error) {
-	err = j.each(q, func(e change.Entry) { all = append(all, e) })
-	return all, err
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	damage := j.damage
+	undos := newUndoResolver(j.snap())
+	err = j.eachCandidate(q, func(seq uint64) error {
+		e, ok, err := j.selectEntry(q, seq, undos)
+		if errors.Is(err, ErrDamaged) {
+			damage, ok, err = cmp.Or(damage, err), true, nil
+		}
+		if err != nil || !ok {
+			return err
+		}
+		if all = append(all, e); len(all) == q.Limit {
+			return boltfile.ErrStop
+		}
+		return nil
+	})
+	if err = cmp.Or(err, damage); err != nil {
+		return all, fmt.Errorf("listing repairs: %w", err)
+	}
+	return all, nil
 }
 
 // Each yields the entries that List returns, and then its error if there is one. Only one is in memory.
@@ -57,24 +76,27 @@ func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
 	return Each(q, func(read func(*Journal) error) error { return read(j) })
 }
 
-// Each is [Journal.Each] for the journal that with passes to its argument. with is called again for each entry.
+// Each is [Journal.Each] for a journal that with passes to a function, once for each entry.
 func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.Entry, error] {
 	return func(yield func(change.Entry, error) bool) {
-		var ids []string
-		err := with(func(j *Journal) error {
-			ids = nil
-			return j.each(q, func(e change.Entry) { ids = append(ids, e.ID) })
+		var seqs []uint64
+		err := with(func(j *Journal) (err error) {
+			seqs, err = j.candidates(q)
+			return err
 		})
-		for _, id := range ids {
+		one, n := q, 0
+		for _, seq := range seqs {
+			one.IDs = []string{IDOf(seq)}
 			var es []change.Entry
 			errOne := with(func(j *Journal) (err error) {
-				es, err = j.List(Query{IDs: []string{id}})
+				es, err = j.List(one)
 				return err
 			})
-			if len(es) == 1 && !yield(es[0], nil) {
+			if n += len(es); len(es) == 1 && !yield(es[0], nil) {
 				return
 			}
-			if err = cmp.Or(err, errOne); len(es) == 0 {
+			err = cmp.Or(err, errOne)
+			if errOne != nil && !errors.Is(errOne, ErrDamaged) || n > 0 && n == q.Limit {
 				break
 			}
 		}
@@ -84,30 +106,18 @@ func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.
 	}
 }
 
-// each calls fn for the entries that List returns.
-func (j *Journal) each(q Query, fn func(change.Entry)) error {
+// candidates returns the numbers of the entries that q may select, newest first.
+func (j *Journal) candidates(q Query) (seqs []uint64, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n, damage := 0, j.damage
-	undos := newUndoResolver(j.snap())
-	err := j.eachCandidate(q, func(seq uint64) error {
-		e, ok, err := j.selectEntry(q, seq, undos)
-		if errors.Is(err, ErrDamaged) {
-			damage, ok, err = cmp.Or(damage, err), true, nil
-		}
-		if err != nil || !ok {
-			return err
-		}
-		fn(e)
-		if n++; n == q.Limit {
-			return boltfile.ErrStop
-		}
+	err = j.eachCandidate(q, func(seq uint64) error {
+		seqs = append(seqs, seq)
 		return nil
 	})
-	if err = cmp.Or(err, damage); err != nil {
-		return fmt.Errorf("listing repairs: %w", err)
+	if err = cmp.Or(err, j.damage); err != nil {
+		err = fmt.Errorf("listing repairs: %w", err)
 	}
-	return nil
+	return seqs, err
 }
 
 // selectEntry returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the

@@ -190,6 +190,7 @@ func TestEach(t *testing.T) {
 		{Query{IDs: []string{}}, nil},
 		{Query{IDs: []string{a.ID, c.ID}, After: a.Seq}, []string{c.ID}},
 		{Query{After: a.Seq, Before: c.Seq}, []string{b.ID}},
+		{Query{Limit: 2}, []string{c.ID, b.ID}},
 	} {
 		es, err := j.List(test.q)
 		got, errEach := each(j, test.q)
