@@ -17,7 +17,7 @@ func ref(kind change.Kind, project, session, message, part string) change.Ref {
 
 // TestRefs: what each kind of ref needs, its id, and how it is shown.
 func TestRefs(t *testing.T) {
-	long := strings.Repeat("x", change.MaxID+1)
+	long, blank := strings.Repeat("x", change.MaxID+1), strings.Repeat(" ", change.MaxID)
 	for _, c := range []struct {
 		ref          change.Ref
 		id, text     string
@@ -35,6 +35,7 @@ func TestRefs(t *testing.T) {
 		{ref(change.KindPart, "", "s", "", "p"), "p", "/p", false, false},
 		{ref(change.KindPart, "", "s", "m", "a/b"), "a/b", `m/"a/b"`, false, false},
 		{ref(change.KindPart, "", "s", "m", long), long, `m/"` + long[:change.MaxID] + `"…`, false, false},
+		{ref(change.KindPart, "", "s", "m", blank), blank, `m/"` + blank + `"`, false, false},
 		{ref(change.KindPart, "", "s", "m", long[:change.MaxID]), long[:change.MaxID], "m/" + long[:change.MaxID], true, false},
 		{ref(change.KindFolder, "", "s", "m", ""), "m", "m/", true, true},
 		{ref(change.KindFolder, "", "s", "", ""), "s", "s/", true, false},
