@@ -54,6 +54,8 @@ that the decision can be undone.`,
 				decision = mend.Forward
 			}
 			switch {
+			case keep && back, keep && forward, back && forward:
+				return frame.Usagef("--keep, --back and --forward are three decisions: name one")
 			case len(ids) == 0 && decided:
 				return frame.Usagef("--%s needs the ID of a repair in conflict", decision)
 			case len(ids) == 0:
@@ -68,7 +70,6 @@ that the decision can be undone.`,
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything as it is now")
 	cmd.Flags().BoolVar(&back, "back", false, "restore the state before the change")
 	cmd.Flags().BoolVar(&forward, "forward", false, "apply the change, over what the other program wrote")
-	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
 	return cmd
 }
 
