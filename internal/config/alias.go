@@ -85,10 +85,7 @@ func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 			}
 			c.takeAliases(name+".", inner)
 		case aliases[name] != "" || name == disabledHooks:
-			c.try(func(c *Config) error {
-				_, err := c.setAlias(name, value, File)
-				return err
-			})
+			c.try(func(c *Config) error { return c.setAlias(name, value) })
 		case (nested || name == agentModels || isForeign(name, value)) && c.CheckKey(name) != nil:
 			c.note("%.100s has no effect in mend", name)
 		default:
@@ -108,50 +105,46 @@ func (c *Config) try(set func(*Config) error) {
 	*c = trial
 }
 
-// setAlias applies a foreign key, and reports whether the name is one.
-func (c *Config) setAlias(name string, value jsontext.Value, origin Origin) (ok bool, err error) {
+// setAlias applies a foreign key of the file.
+func (c *Config) setAlias(name string, value jsontext.Value) error {
 	if name == disabledHooks {
-		return true, c.disableHooks(value, origin)
+		return c.disableHooks(value)
 	}
 	target := aliases[name]
-	word, isSkip := strings.CutPrefix(target, "skip ")
-	switch {
-	case target == "":
-		return false, nil
-	case isSkip:
+	if word, ok := strings.CutPrefix(target, "skip "); ok {
 		if string(value) == "false" {
 			c.note("%s of oh-my-opencode adds %s to skip", name, word)
-			return true, c.skip(word, origin)
+			return c.skip(word)
 		}
 		c.note("%s of oh-my-opencode has no effect: it is on unless skip has %s", name, word)
-		return true, nil
+		return nil
 	}
 	k, err := c.find(target)
 	if err != nil {
-		return true, err
+		return err
 	}
 	c.note("%s of oh-my-opencode sets %s", name, target)
 	if _, ok := k.field.(*[]string); ok {
 		names, err := modelNames(value)
 		if err != nil {
-			return true, fmt.Errorf("key %q: %w", name, err)
+			return fmt.Errorf("key %q: %w", name, err)
 		}
 		if value, err = json.Marshal(names); err != nil {
-			return true, err
+			return err
 		}
 	}
-	if err := c.setJSON(k, value, origin); err != nil {
-		return true, fmt.Errorf("key %q: %w", name, err)
+	if err := c.setJSON(k, value, File); err != nil {
+		return fmt.Errorf("key %q: %w", name, err)
 	}
-	return true, nil
+	return nil
 }
 
 // skip adds a word to the setting skip.
-func (c *Config) skip(word string, origin Origin) error {
+func (c *Config) skip(word string) error {
 	if c.Skips(word) {
 		return nil
 	}
-	return c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), origin)
+	return c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), File)
 }
 
 func (c *Config) setAgentModels(value jsontext.Value) error {
@@ -215,7 +208,7 @@ func modelNames(value jsontext.Value) ([]string, error) {
 }
 
 // disableHooks turns off the hooks in a list.
-func (c *Config) disableHooks(value jsontext.Value, origin Origin) error {
+func (c *Config) disableHooks(value jsontext.Value) error {
 	var hooks []string
 	if err := json.Unmarshal(value, &hooks); err != nil {
 		return fmt.Errorf("key %q: want a list of names, got %s", disabledHooks, value)
@@ -228,11 +221,11 @@ func (c *Config) disableHooks(value jsontext.Value, origin Origin) error {
 		}
 		var err error
 		if word, ok := strings.CutPrefix(effect, "skip "); ok {
-			err = c.skip(word, origin)
+			err = c.skip(word)
 			effect = "adds " + word + " to skip"
 		} else {
 			name, off, _ := strings.Cut(effect, "=")
-			err = c.assign(name, off, origin)
+			err = c.assign(name, off, File)
 			effect = "sets " + effect
 		}
 		if err != nil {

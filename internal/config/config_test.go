@@ -176,7 +176,6 @@ func TestAliases(t *testing.T) {
 	}{
 		{name: "nested", file: `{"experimental": {"auto_resume": true}}`, want: map[string]any{"autoResume": true}, note: "experimental.auto_resume of oh-my-opencode sets autoResume"},
 		{name: "dotted", file: `{"experimental.auto_resume": true}`, want: map[string]any{"autoResume": true}, note: "sets autoResume"},
-		{name: "flag", set: []string{"experimental.auto_resume=true"}, want: map[string]any{"autoResume": true}, note: "sets autoResume"},
 		{name: "placeholder", file: `{"emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[gone]"}, note: "sets placeholderText"},
 		{name: "own name first", file: `{"placeholderText": "[own]", "emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[own]"}, note: "sets placeholderText"},
 		{name: "truncation", file: `{"experimental": {"aggressive_truncation": true}}`, want: map[string]any{"trimOverflow": true}, note: "sets trimOverflow"},
@@ -188,7 +187,6 @@ func TestAliases(t *testing.T) {
 		{name: "the validator", file: `{"disabled_hooks": ["thinking-block-validator"]}`, want: map[string]any{"skip": []string{"preflight"}}, note: `with "thinking-block-validator" adds preflight to skip`},
 		{name: "twice", file: `{"disabled_hooks": ["session-recovery", "session-recovery"]}`, want: map[string]any{"enabled": false}, note: "enabled=false"},
 		{name: "disabled", file: `{"disabled_hooks": ["session-recovery"]}`, want: map[string]any{"enabled": false}, note: `with "session-recovery" sets enabled=false`},
-		{name: "disabled by flag", set: []string{"disabled_hooks=session-recovery"}, want: map[string]any{"enabled": false}, note: "enabled=false"},
 		{name: "another hook", file: `{"disabled_hooks": ["comment-checker"]}`, want: map[string]any{}, note: `no hook "comment-checker"`},
 		{name: "all but one", file: `{"hooks": "all", "disabled_hooks": ["anthropic-context-window-limit-recovery"]}`, want: allBut("trimOverflow"), note: "trimOverflow=false"},
 		{name: "all", file: `{"hooks": "all"}`, want: allBut("")},
@@ -202,7 +200,6 @@ func TestAliases(t *testing.T) {
 		{name: "runtime fallback", file: `{"runtime_fallback": {"enabled": true, "retry_on_errors": [400, 429], "max_fallback_attempts": 5, "cooldown_seconds": 15, "timeout_seconds": 10, "notify_on_fallback": true, "restore_primary_after_cooldown": true}}`, want: map[string]any{
 			"fallbackErrors": []int{400, 429}, "fallbackAttempts": 5, "fallbackCooldownSeconds": 15, "fallbackSilenceSeconds": 10, "fallbackRestore": true,
 		}, note: "runtime_fallback.retry_on_errors of oh-my-opencode sets fallbackErrors"},
-		{name: "runtime fallback by flag", set: []string{"runtime_fallback.retry_on_errors=[429]"}, want: map[string]any{"fallbackErrors": []int{429}}, note: "sets fallbackErrors"},
 		{name: "runtime fallback as a switch", file: `{"runtime_fallback": false}`, want: map[string]any{"skip": []string{"model_fallback"}}, note: "runtime_fallback of oh-my-opencode adds model_fallback to skip"},
 		{name: "models of agents", file: `{"agents": {"build": {"model": "x/y", "fallback_models": ["a/b", {"model": "c/d", "variant": "high"}]}, "plan": {"fallback_models": "e/f"}}}`, want: map[string]any{
 			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}},

@@ -133,25 +133,8 @@ func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
 	return c.validate(k, origin)
 }
 
-// assign parses text and sets the key, which may be an alias.
+// assign parses text and sets the key.
 func (c *Config) assign(name, text string, origin Origin) error {
-	value := jsontext.Value(text)
-	if !value.IsValid() {
-		var err error
-		if value, err = json.Marshal(text); err != nil {
-			return err
-		}
-	}
-	if name == disabledHooks {
-		hooks, err := json.Marshal(strings.Split(text, ","))
-		if err != nil {
-			return err
-		}
-		value = hooks
-	}
-	if ok, err := c.setAlias(name, value, origin); ok || err != nil {
-		return err
-	}
 	k, err := c.find(name)
 	if err != nil {
 		return err

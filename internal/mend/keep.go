@@ -3,9 +3,7 @@ package mend
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
-	"sync"
 
 	"mend/agent"
 	"mend/change"
@@ -173,7 +171,11 @@ func (c *Store) KeepAll(
 			stamps[i] = last.Stamp
 		}
 	}
-	for r := range c.readCopies(ctx, heads, stamps, dry) {
+	for i, head := range heads {
+		r := c.readChanged(ctx, head, stamps[i], dry)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
 		case errors.Is(r.err, errSame):
@@ -208,42 +210,18 @@ func (c *Store) KeepAll(
 // errSame means that a session has the stamp of its last copy.
 var errSame = errors.New("it has not changed")
 
-// readCopies reads the sessions whose stamp differs from the one of their latest copy, one session ahead of
-// its consumer.
-func (c *Store) readCopies(ctx context.Context, heads []change.Head, stamps [][32]byte, dry bool) iter.Seq[readCopy] {
-	return func(yield func(readCopy) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		var wg sync.WaitGroup
-		defer wg.Wait()
-		defer stop()
-		read := make(chan readCopy)
-		wg.Go(func() {
-			defer close(read)
-			for i, stamp := range stamps {
-				r := readCopy{head: heads[i]}
-				if stamp != [32]byte{} {
-					if now, err := c.store.Stamp(ctx, r.head); err == nil && now.Sum == stamp {
-						r.err = errSame
-					}
-				}
-				switch {
-				case r.err != nil:
-				case !dry:
-					r = c.readCopy(ctx, r.head)
-				case c.store.CopiedWith(r.head) != "":
-					r.err = errors.ErrUnsupported
-				}
-				select {
-				case read <- r:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-		for r := range read {
-			if ctx.Err() != nil || !yield(r) {
-				return
-			}
+// readChanged reads a session unless its stamp is the one of its latest copy.
+func (c *Store) readChanged(ctx context.Context, head change.Head, stamp [32]byte, dry bool) readCopy {
+	if stamp != [32]byte{} {
+		if now, err := c.store.Stamp(ctx, head); err == nil && now.Sum == stamp {
+			return readCopy{head: head, err: errSame}
 		}
 	}
+	switch {
+	case !dry:
+		return c.readCopy(ctx, head)
+	case c.store.CopiedWith(head) != "":
+		return readCopy{head: head, err: errors.ErrUnsupported}
+	}
+	return readCopy{head: head}
 }
