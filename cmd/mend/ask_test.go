@@ -83,6 +83,9 @@ func TestFixFinishes(t *testing.T) {
 			dbtest.Write(t, ts.path, data[:(page-1)*4096]+strings.Repeat("\x00", 4096)+data[page*4096:])
 		}, file, "Replace the damaged database with the new one?", "To continue the newest session: "},
 		{func(ts *testStore) {
+			dbtest.Write(t, ts.path, strings.Repeat("\x00", 16)+file(ts)[16:])
+		}, file, "Replace the damaged database with the new one?", "To continue the newest session: "},
+		{func(ts *testStore) {
 			work := t.TempDir()
 			dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+filepath.Join(work, "shop")+"'")
 			store := filepath.Join(work, "store")

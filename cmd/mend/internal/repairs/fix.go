@@ -34,9 +34,10 @@ func Fix(env *frame.Env, finish Finish) *cobra.Command {
 writes it to the journal, and applies it: all or nothing. Without a terminal, and with
 --json, fix changes a session only with --yes.
 
-Without SESSION, fix repairs every broken session; if none is broken, it asks for the error
-that you see. SESSION is an id, the start of one, a title or a part of it, . for the newest
-session of this folder, or @ for the newest of all.
+Without SESSION, fix repairs every broken session; on a terminal it also salvages a damaged
+database, and moves sessions whose folder is gone. If nothing is broken, it asks for the
+error that you see. SESSION is an id, the start of one, a title or a part of it, . for the
+newest session of this folder, or @ for the newest of all.
 
 Or paste the error that the agent shows: fix finds the session whose next request causes it.
 Copy the text as it is: line breaks of the terminal, colours, quotes and whole JSON answers

@@ -111,17 +111,20 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
 	for _, c := range clients {
 		var all []change.Head
-		if !r.named {
-			if all, err = c.Sessions(ctx); err != nil {
-				left = env.SkipStore(ctx, left, err)
-				continue
+		if err = nil; !r.named {
+			all, err = c.Sessions(ctx)
+		}
+		if err == nil {
+			heads, failed := c.Selected(all, f.SessionFilter)
+			if failed != nil {
+				return failed
 			}
+			err = r.propose(c.Store, heads)
+		} else if !offers || !isSalvageable(err) {
+			left = env.SkipStore(ctx, left, err)
+			continue
 		}
-		heads, err := c.Selected(all, f.SessionFilter)
-		if err != nil {
-			return err
-		}
-		if err = r.propose(c.Store, heads); errors.Is(err, term.ErrDeclined) {
+		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
 		if offers && isSalvageable(err) {
@@ -142,7 +145,10 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	left = r.finish(left)
 	switch {
 	case moves && ctx.Err() == nil:
-		_, err = f.finish.Move(ctx, env, f.WriteFlags)
+		moved, err := f.finish.Move(ctx, env, f.WriteFlags)
+		if !moved || declined {
+			err = fail.Worst(err, frame.ErrProblems)
+		}
 		left = fail.Worst(left, err)
 	case declined && len(r.Done) > 0:
 		left = fail.Worst(left, frame.ErrProblems)
@@ -157,11 +163,12 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	return left
 }
 
-// leaveToMove removes the sessions that only need another folder, and reports whether there were any.
+// leaveToMove removes the sessions that only need another folder, and reports whether a session needs one.
 func (r *repairRun) leaveToMove() bool {
-	n := len(r.proposals)
-	r.proposals = slices.DeleteFunc(r.proposals, lacksFolder)
-	moves := len(r.proposals) < n
+	moves := slices.ContainsFunc(r.proposals, lacksFolder)
+	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
+		return lacksFolder(p) && len(p.Result.Plan.Ops) == 0 && len(remainingBroken([]show.Proposal{p})) == 1
+	})
 	r.others = r.others || moves
 	return moves
 }
@@ -344,11 +351,9 @@ func isSalvageable(err error) bool {
 	return hint == fail.SalvageHint || hint == fail.DiskHint
 }
 
-// lacksFolder reports whether a session only needs another folder.
+// lacksFolder reports whether a session stays broken because its folder is gone.
 func lacksFolder(p show.Proposal) bool {
-	left := p.Result.Remaining
-	return len(p.Result.Plan.Ops) == 0 && show.HasBroken(left) &&
-		!slices.ContainsFunc(left, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Shown != repair.NoFolder })
+	return slices.ContainsFunc(p.Result.Remaining, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Shown == repair.NoFolder })
 }
 
 // needsRepair reports whether a busy session needs a repair.

@@ -248,16 +248,17 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 	if len(gone) == 0 {
 		return false, left
 	}
-	declined := false
+	stays, declined := false, false
 	for i, g := range gone {
 		printGone(env, g)
 		if !ask || len(g.Proposals.All) == 0 {
+			stays = true
 			continue
 		}
 		to, err := pickPlace(ctx, env, list[i])
 		switch {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
-			declined = true
+			stays, declined = true, true
 			continue
 		case err != nil:
 			return moved, env.Both(ctx, left, err)
@@ -275,7 +276,7 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
 	case declined && !moved:
 		left = fail.Worst(left, term.ErrDeclined)
-	case declined:
+	case stays:
 		left = fail.Worst(left, frame.ErrProblems)
 	}
 	return moved, left
@@ -299,7 +300,9 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
 	}
 	if len(g.Proposals.All) == 0 {
-		env.SayAt(2, "No folder matches. If you know its new path: "+term.Command("mend move "+frame.ShellWord(g.Folder)+" NEW"))
+		folder := frame.ShellWord(g.Folder)
+		env.SayAt(2, "No folder matches. If it was moved: "+term.Command("mend move "+folder+" NEW"))
+		env.SayAt(2, "If it was deleted: "+term.Command("mkdir -p "+folder))
 	}
 }
 
