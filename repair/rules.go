@@ -257,8 +257,9 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 })
 
 // whyVendor returns the Why of a rule that only some vendors enforce.
-func whyVendor(what string, vendors ...string) func(*Fault) string {
-	return always(fmt.Sprintf("%s; %s refuses that.", what, strings.Join(vendors, ", and so does ")))
+func whyVendor(what, vendor string, others ...string) func(*Fault) string {
+	all := append([]string{vendor + " refuses that"}, others...)
+	return always(fmt.Sprintf("%s; %s.", what, strings.Join(all, ", and so does ")))
 }
 
 func whyThinking(x *Fault) string {
