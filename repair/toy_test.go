@@ -137,6 +137,7 @@ type toy struct {
 
 	bound  request.Binding
 	locked string // the signature of thinking that cannot be removed
+	keeps  bool   // results cannot be cleared
 }
 
 // newToy returns a session. Its messages get the ids m0, m1 and so on, and their blocks numbers.
@@ -409,7 +410,11 @@ func (d *toyEditor) SetText(b *request.Block, s string) error {
 }
 
 func (d *toyEditor) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
-	if b.Type != request.Image {
+	switch b.Type {
+	case request.Image, request.Document:
+	case request.ToolResult:
+		return d.edit(b, func(b *request.Block) { b.Content, b.Output = []*request.Block{text(happened)}, nil })
+	default:
 		return repair.ErrNoEdit
 	}
 	return d.ReplaceText(b, "["+b.Mime+": "+happened+"]")
@@ -525,7 +530,12 @@ func (d *toyEditor) SetResult(b *request.Block, s string) error {
 	return d.edit(b, func(b *request.Block) { b.Output, _ = json.Marshal(s) })
 }
 
-func (d *toyEditor) ClearResult(b *request.Block) error { return d.SetResult(b, request.Cleared) }
+func (d *toyEditor) ClearResult(b *request.Block) error {
+	if d.s.keeps {
+		return repair.ErrNoEdit
+	}
+	return d.SetResult(b, request.Cleared)
+}
 
 func (d *toyEditor) FailCall(b *request.Block, s string) error {
 	return errors.Join(d.SetResult(b, s), d.edit(b, func(b *request.Block) { b.Error = true }))

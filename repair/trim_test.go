@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,32 @@ func outputs() []message {
 	return all
 }
 
+// clearedCalls returns the calls of the cleared outputs; * is a copy.
+func clearedCalls(s *toy, t repair.Trimmed) string {
+	var calls []string
+	for _, o := range t.Outputs {
+		id := ""
+		for _, b := range s.Stored(o.Ref).Blocks() {
+			if b.Ref() == o.Ref {
+				id = b.ToolID
+			}
+		}
+		if o.Copy {
+			id += "*"
+		}
+		calls = append(calls, id)
+	}
+	return strings.Join(calls, " ")
+}
+
+// output returns an output of n tokens.
+func output(n int) string { return strings.Repeat("x", 4*n-2) } // with two quotation marks
+
+func tokensOf(s *toy) int {
+	q, _ := s.send()
+	return q.Tokens()
+}
+
 // TestTrimOutputs checks which outputs a trim clears, and their order.
 func TestTrimOutputs(t *testing.T) {
 	for _, x := range []struct {
@@ -52,20 +79,7 @@ func TestTrimOutputs(t *testing.T) {
 			t.Errorf("%s: %v", x.name, err)
 			continue
 		}
-		var calls []string
-		for _, o := range got.Outputs {
-			id := ""
-			for _, b := range s.Stored(o.Ref).Blocks() {
-				if b.Ref() == o.Ref {
-					id = b.ToolID
-				}
-			}
-			if o.Copy {
-				id += "*"
-			}
-			calls = append(calls, id)
-		}
-		if joined := strings.Join(calls, " "); joined != x.want {
+		if joined := clearedCalls(s, got); joined != x.want {
 			t.Errorf("%s: cleared %q, want %q (%d tokens before, %d after, goal %d)", x.name, joined, x.want, got.Before, got.After, got.Goal)
 		}
 		if (len(got.Plan.Ops) > 0) != (x.want != "") || got.After > got.Before {
@@ -175,5 +189,213 @@ func TestTrimTurns(t *testing.T) {
 		if x.goal > 1 && got.After > x.goal {
 			t.Errorf("goal %d: %d tokens", x.goal, got.After)
 		}
+	}
+}
+
+// The bounds of a trim: a goal that is reached exactly is reached, and the smallest result that is worth it is cleared.
+func TestTrimBounds(t *testing.T) {
+	turn := func(id, tool string, size int) []message {
+		return []message{prompt(text("do")), answers(step(done(id, tool, "{}", output(size))), step(text("ok")))}
+	}
+	large := func() *toy { return newToy(claude, append(turn("c1", "ls", 300), turn("c2", "rm", 200)...)...) }
+	size, cleared := tokensOf(large()), len(request.Cleared)/4
+	copied := newToy(claude, append(append(turn("c1", "rm", 400), turn("c2", "ls", 100)...), turn("c3", "ls", 100)...)...)
+	early := newToy(claude, append(turn("c1", "ls", 300)[1:], turn("c2", "rm", 200)...)...)
+	small := newToy(claude, append(turn("c1", "ls", 49), turn("c2", "rm", 50)...)...)
+	agent := newToy(claude, append(turn("c1", "Agent", 300), turn("c2", "rm", 200)...)...)
+	for _, x := range []struct {
+		name string
+		s    *toy
+		r    repair.TrimRequest
+		want string
+	}{
+		{"the goal is the size", large(), repair.TrimRequest{Goal: size}, ""},
+		{"one result is enough", large(), repair.TrimRequest{Goal: size - 300 + cleared}, "c1"},
+		{"one result is not enough", large(), repair.TrimRequest{Goal: size - 300 + cleared - 1}, "c1 c2"},
+		{"a copy is cleared before a larger result", copied, repair.TrimRequest{}, "c2* c1 c3"},
+		{"as many turns as there are prompts stay", early, repair.TrimRequest{KeepTurns: 1}, "c1"},
+		{"the smallest result", small, repair.TrimRequest{}, "c2"},
+		{"the results of agents", agent, repair.TrimRequest{Protected: []string{"task"}}, "c2"},
+		{"the results of no agent", agent, repair.TrimRequest{Protected: []string{"skill"}}, "c1 c2"},
+	} {
+		got, err := repair.Trim("ses_1", newCase(x.s), x.r)
+		if cleared := clearedCalls(x.s, got); err != nil || cleared != x.want {
+			t.Errorf("%s: cleared %q, %v, want %q", x.name, cleared, err, x.want)
+		}
+	}
+}
+
+// A hard trim removes the middle of a result that cannot be cleared, and files, if that saves enough.
+func TestTrimContents(t *testing.T) {
+	document := func(n int) *request.Block {
+		file := request.File{Mime: "application/pdf", Name: "a.pdf", Data: make([]byte, n)}
+		return &request.Block{Type: request.Document, File: file}
+	}
+	read := func(output string) []message {
+		return []message{prompt(text("do")), answers(step(done("c1", "read", "{}", output)), step(text("ok")))}
+	}
+	const control = "\x01" // a byte of text, and six in the output's JSON
+	for _, x := range []struct {
+		name   string
+		all    []message
+		shown  string // the beginning of the content that is removed; "" for none
+		tokens int
+		text   string // a part of what replaces it
+	}{
+		{"a result", read(output(700)), "xxx", 500, "[1998 bytes of this text were taken out"},
+		{"a result of which too little goes", read(output(699)), "", 0, ""},
+		{"a result that is not longer than what stays", read(strings.Repeat(control, 800)), "", 0, ""},
+		{"a long text", []message{prompt(text(strings.Repeat("x", 2800)))}, "xxx", 500, "[2000 bytes of this text"},
+		{"a document", []message{prompt(document(2000))}, "a.pdf", 500, "[application/pdf: it was taken out"},
+		{"a small document", []message{prompt(document(1996))}, "", 0, ""},
+	} {
+		s := newToy(claude, append(x.all, prompt(text("so")))...)
+		s.keeps = true
+		got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Hard: true, KeepTurns: 1})
+		if n := len(got.Removed); err != nil || n != min(1, x.tokens) || (len(got.Plan.Ops) > 0) != (n > 0) {
+			t.Errorf("%s: %d removed, %d ops, %v", x.name, n, len(got.Plan.Ops), err)
+			continue
+		}
+		for _, r := range got.Removed {
+			if !strings.HasPrefix(r.Name, x.shown) || r.Tokens != x.tokens || !strings.Contains(written(got.Plan), x.text) {
+				t.Errorf("%s: %+v, want %d tokens and %q", x.name, r, x.tokens, x.text)
+			}
+		}
+	}
+}
+
+// written returns the data that a plan writes.
+func written(p change.Plan) string {
+	var all []byte
+	for _, o := range p.Ops {
+		if o.Post != nil {
+			all = append(all, o.Post.Data...)
+		}
+	}
+	return string(all)
+}
+
+// Large files are removed from prompts and results, whatever the size of the request.
+func TestTrimFiles(t *testing.T) {
+	long := text(strings.Repeat("x", 2400))
+	picture := image("image/png", make([]byte, 2000))
+	with := func(in ...*request.Block) *request.Block {
+		return &request.Block{Type: request.ToolResult, ToolID: "c1", Content: in}
+	}
+	document := func(mime string) *request.Block {
+		return &request.Block{Type: request.Document, File: request.File{Mime: mime, Data: make([]byte, 2000)}}
+	}
+	for _, x := range []struct {
+		name  string
+		block *request.Block
+		want  int
+	}{
+		{"a picture", picture, 1},
+		{"a small picture", image("image/png", png), 0},
+		{"a document", document("application/pdf"), 1},
+		{"a text file", document("text/plain"), 0},
+		{"a folder", document("application/x-directory"), 0},
+		{"a text", long, 0},
+		{"a result with a picture", with(picture), 1},
+		{"a result with a document", with(long, document("application/pdf")), 1},
+		{"a result with texts", with(long, long), 0},
+		{"a result that is one text", result("c1", long.Text), 1},
+		{"a record of as many bytes as are worth it", sized(2000), 1},
+		{"a record that is smaller", sized(1999), 0},
+	} {
+		s := newToy(claude, prompt(text("do")), answer(call("c1", "read", "{}")), prompt(x.block), answer(text("ok")))
+		got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Files: true})
+		if err != nil || len(got.Removed) != x.want || (len(got.Plan.Ops) > 0) != (x.want > 0) {
+			t.Errorf("%s: %d removed, %d ops, %v, want %d", x.name, len(got.Removed), len(got.Plan.Ops), err, x.want)
+		}
+	}
+}
+
+// sized returns a picture whose record has this number of bytes as the first block of message m2.
+func sized(bytes int) *request.Block {
+	b := image("image/png", png)
+	b.Source = partOf("m2", 0)
+	data, _ := json.Marshal(b)
+	b.Name = strings.Repeat("x", bytes-len(data))
+	return b
+}
+
+// Turns are set aside up to the goal, and none if only the first prompt could go. A prompt that is not sent begins
+// no turn.
+func TestTrimTurnsBounds(t *testing.T) {
+	size := func(s *toy, id string) (n int) {
+		q, _ := s.send()
+		for _, turn := range q.Turns {
+			for _, b := range turn.Blocks {
+				if b.Ref().Message == id {
+					n += b.Tokens()
+				}
+			}
+		}
+		return n
+	}
+	long := strings.Repeat("a", 400)
+	file := &request.Block{Type: request.Document, File: request.File{Mime: "text/plain", Data: []byte("a")}}
+	talk := newToy(claude,
+		prompt(file, text("one"), text("uno")), answer(text(long)), prompt(), answer(text(long)),
+		prompt(text("two")), answer(text(long)), prompt(text("three")), answer(text("ok")))
+	alone := newToy(claude, prompt(text(long)), prompt(text("so")), answer(text("ok")))
+	whole := tokensOf(talk)
+	for _, x := range []struct {
+		name string
+		s    *toy
+		goal int
+		want string // the prompts of the turns that are set aside
+	}{
+		{"the goal is the size", talk, whole, ""},
+		{"one turn is enough", talk, whole - size(talk, "m1") - size(talk, "m3"), "one"},
+		{"one turn is not enough", talk, whole - size(talk, "m1") - size(talk, "m3") - 1, "one, two"},
+		{"only the first prompt", alone, 1, ""},
+	} {
+		got, err := repair.Trim("ses_1", newCase(x.s), repair.TrimRequest{Hard: true, KeepTurns: 1, Goal: x.goal})
+		var prompts []string
+		for _, turn := range got.Turns {
+			prompts = append(prompts, turn.Prompt)
+		}
+		joined, ops := strings.Join(prompts, ", "), len(got.Plan.Ops)
+		if err != nil || joined != x.want || (ops > 0) != (x.want != "") {
+			t.Errorf("%s: %q with %d ops, %v, want %q", x.name, joined, ops, err, x.want)
+		}
+	}
+}
+
+// With Trim, a session that is too large without its compaction is trimmed. A request of exactly the limit fits.
+func TestUncompactLimit(t *testing.T) {
+	session := func() *toy {
+		var all []message
+		for i := range 4 {
+			read := done(fmt.Sprint("c", i), "read", fmt.Sprintf(`{"f":%d}`, i), output(1000))
+			all = append(all, prompt(text("do")), answers(step(read), step(text("ok"))))
+		}
+		summary := prompt(text("what was said"))
+		summary.summary = true
+		s := newToy(claude, append(all, summary, prompt(text("two")), answer(text("ok")))...)
+		s.hideBefore = true
+		return s
+	}
+	s := session()
+	s.window = 100000
+	got, err := repair.Uncompact("ses_1", newCase(s), repair.UncompactRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.window = (got.After*100 + 79) / 80
+	exact, err := repair.Uncompact("ses_1", newCase(s), repair.UncompactRequest{})
+	if err != nil || exact.After != got.After {
+		t.Errorf("at the limit of %d: %d tokens, %v", s.window*80/100, exact.After, err)
+	}
+	s.window = (got.After*100+79)/80 - 2
+	var large *repair.TooLargeError
+	if _, err := repair.Uncompact("ses_1", newCase(s), repair.UncompactRequest{}); !errors.As(err, &large) {
+		t.Errorf("above the limit: %v", err)
+	}
+	trimmed, err := repair.Uncompact("ses_1", newCase(s), repair.UncompactRequest{Trim: true})
+	if err != nil || len(trimmed.Outputs) != 1 || trimmed.After > s.window*80/100 {
+		t.Errorf("trimmed to %d tokens of %d, %d outputs, %v", trimmed.After, s.window*80/100, len(trimmed.Outputs), err)
 	}
 }
