@@ -24,7 +24,8 @@ func CheckDir(dir string) error {
 		return private(dir, info)
 	case mode&fs.ModeSymlink != 0:
 		unsafe := &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
-		if target, err := filepath.EvalSymlinks(dir); err == nil { // with what mend has kept there
+		target, err := filepath.EvalSymlinks(dir)
+		if info, errStat := os.Stat(target); err == nil && errStat == nil && info.IsDir() { // with what mend has kept there
 			unsafe.Repair += " && mv " + Quote(target) + " " + Quote(dir)
 		}
 		return unsafe
