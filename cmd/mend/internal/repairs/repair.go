@@ -127,7 +127,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
-		if offers && isSalvageable(err) {
+		if offers && !f.salvaged && isSalvageable(err) {
 			err = f.finish.Salvage(ctx, env, f.WriteFlags)
 			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
 				f.asksError, f.salvaged = false, true
