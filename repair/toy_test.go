@@ -155,6 +155,14 @@ func newToy(p provider.Provider, all ...message) *toy {
 	return &toy{messages: all, provider: p}
 }
 
+// together puts the blocks of a message into one record.
+func (s *toy) together(message int) *toy {
+	for i, b := range slices.Concat(s.messages[message].steps...) {
+		b.Source, b.Index = partOf(s.messages[message].id, 0), i
+	}
+	return s
+}
+
 func partOf(id string, n int) *change.Ref {
 	return &change.Ref{Kind: change.KindPart, Session: "ses_1", Message: id, Part: fmt.Sprint(id, "p", n)}
 }
@@ -236,15 +244,26 @@ func (s *toy) isOpen() bool {
 	return slices.ContainsFunc(blocks, func(b *request.Block) bool { return b.Type == request.ToolUse && b.Output != nil })
 }
 
-// Records has one record for each message, and one for each block.
+// Records has one record for each message, and one for each block, or for the blocks with the same Source.
 func (s *toy) Records(yield func(*change.Record) bool) {
 	for _, m := range s.messages {
 		places, _ := json.Marshal(m.steps) // with the order of the blocks
 		if !yield(&change.Record{Ref: *refOf(m.id), Data: append(places, m.role...)}) {
 			return
 		}
-		for _, b := range slices.Concat(m.steps...) {
-			data, _ := json.Marshal(b)
+		blocks := slices.Concat(m.steps...)
+		for i, b := range blocks {
+			in := func(o *request.Block) bool { return o.Ref() == b.Ref() }
+			if slices.ContainsFunc(blocks[:i], in) {
+				continue
+			}
+			var data []byte
+			for _, o := range blocks[i:] {
+				if in(o) {
+					one, _ := json.Marshal(o)
+					data = append(data, one...)
+				}
+			}
 			if !yield(&change.Record{Ref: b.Ref(), Data: data}) {
 				return
 			}
@@ -364,7 +383,7 @@ func (d *toyEditor) update(b *request.Block, f func(m *message, step, i int, b *
 		m := &d.s.messages[k]
 		for i, s := range m.steps {
 			for j, x := range s {
-				if b != nil && x.Ref() == b.Ref() {
+				if b != nil && x.Ref() == b.Ref() && x.Index == b.Index {
 					n := *x
 					s[j] = &n
 					f(m, i, j, &n)
@@ -390,7 +409,12 @@ func (d *toyEditor) Remove(b *request.Block) error {
 
 func (d *toyEditor) SetAside(ref change.Ref) error {
 	if ref.Kind == change.KindPart {
-		return d.Remove(&request.Block{Source: &ref})
+		return d.message(ref, func(m *message) error {
+			for i := range m.steps {
+				m.steps[i] = slices.DeleteFunc(m.steps[i], func(b *request.Block) bool { return b.Ref() == ref })
+			}
+			return nil
+		})
 	}
 	return d.message(ref, func(m *message) error {
 		id := m.id
