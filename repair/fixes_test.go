@@ -2,9 +2,11 @@ package repair_test
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/provider/chat"
@@ -353,4 +355,81 @@ func TestFixFiles(t *testing.T) {
 			want:    "user[hi [image/png: it could not be sent to the model]] assistant[ok]",
 		},
 	})
+}
+
+// In a result first the files that cannot be sent are replaced, and then all.
+func TestFixFilesOfResults(t *testing.T) {
+	const (
+		kind = "The type of the image becomes that of its data."
+		file = "A line of text replaces the file and says what it was."
+		part = "The file is removed from the tool result, and a line in the output says what it was."
+	)
+	bad := func() *request.Block { return image("image/png", []byte("AAAA")) }
+	with := func(in ...*request.Block) *request.Block {
+		return &request.Block{Type: request.ToolResult, ToolID: "c", Content: in}
+	}
+	stored := func(s *toy) *toy {
+		for _, in := range s.messages[2].steps[0][0].Content {
+			in.Source = partOf("m2", 0)
+		}
+		return s
+	}
+	talk := func(b *request.Block) *toy {
+		return newToy(claude, prompt(text("hi")), answer(call("c", "ls", "{}")), prompt(b), answer(text("ok")))
+	}
+	const sent = "=c{[image/png: it could not be sent to the model]}"
+	for _, x := range []struct {
+		name  string
+		s     *toy
+		fixes []string
+		want  string // the block after the first fix that can be applied
+	}{
+		{"a file", talk(bad()), []string{kind, file}, "[image/png: it could not be sent to the model]"},
+		{"a file in a result", stored(talk(with(bad()))), []string{kind, part, part}, sent},
+		{"one of the files in a result", stored(talk(with(bad(), image("image/png", png)))), []string{kind, part, part}, sent + "{<image/png>}"},
+		{"files of the agent", talk(with(bad())), []string{kind, part}, sent},
+		{"a result with a good file and without a call", func() *toy {
+			s := stored(talk(with(image("image/png", png))))
+			s.messages[2].steps[0][0].ToolID = "d"
+			return s
+		}(), []string{kind, part}, strings.Replace(sent, "=c", "=d", 1)},
+		{"a call", newToy(claude, prompt(text("hi")), answer(text("a")), prompt(done("c", "ls", "{}", "1"))), []string{kind, part}, ""},
+	} {
+		c := newCase(x.s)
+		f := repair.Finding{Code: "image", Ref: *partOf("m2", 0)}
+		var fixes []string
+		got := ""
+		d := c.Draft()
+		for _, fix := range c.Rules.Fault(c, f).Fixes() {
+			if fixes = append(fixes, fix.Text); got == "" && d.Apply(f, fix) == nil {
+				got = shownBlock(stateOf(d.Case()).messages[2].steps[0][0])
+			}
+		}
+		if !slices.Equal(fixes, x.fixes) || got != x.want {
+			t.Errorf("%s: %s after %q, want %s after %q", x.name, got, fixes, x.want, x.fixes)
+		}
+	}
+}
+
+// A new id of a call changes other messages if the result is in one of them.
+func TestFixCallOfResult(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		s     *toy
+		at    *change.Ref
+		id    string
+		apart bool
+	}{
+		{"a call", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m0", 0), "call_m0p0", true},
+		{"its result", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m1", 0), "call_m0p0", true},
+		{"a call without a result", newToy(claude, answer(call("a:1", "ls", "{}"))), partOf("m0", 0), "call_m0p0", false},
+		{"a result without a call", newToy(claude, prompt(result("a:1", "1"))), partOf("m0", 0), "call_m0p0", false},
+		{"a result in the same record", newToy(claude, answer(call("a:1", "ls", "{}"), result("a:1", "1"))).together(0), partOf("m0", 0), "call_m0p0", false},
+	} {
+		c := newCase(x.s)
+		fix := c.Rules.Fault(c, repair.Finding{Code: "R13", Ref: *x.at}).Fixes()[0]
+		if !strings.Contains(fix.Text, x.id) || fix.Whole != x.apart || fix.Alike != x.apart {
+			t.Errorf("%s: %+v, want %s, whole: %t", x.name, fix, x.id, x.apart)
+		}
+	}
 }

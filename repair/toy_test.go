@@ -110,6 +110,9 @@ func shownBlock(b *request.Block) string {
 	if b.Output != nil {
 		s += "=" + b.OutputText()
 	}
+	for _, in := range b.Content {
+		s += "{" + shownBlock(in) + "}"
+	}
 	if b.ItemID != "" {
 		s += "@" + b.ItemID
 	}
@@ -433,11 +436,18 @@ func (d *toyEditor) SetText(b *request.Block, s string) error {
 	return d.edit(b, func(b *request.Block) { b.Text, b.HalfPair = s, false })
 }
 
-func (d *toyEditor) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
+func (d *toyEditor) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
 	switch b.Type {
 	case request.Image, request.Document:
 	case request.ToolResult:
-		return d.edit(b, func(b *request.Block) { b.Content, b.Output = []*request.Block{text(happened)}, nil })
+		return d.edit(b, func(b *request.Block) {
+			b.Content, b.Output = slices.Clone(b.Content), nil
+			for i, in := range b.Content {
+				if in.Type != request.Text && (files == nil || slices.Contains(files, in)) {
+					b.Content[i] = text("[" + in.Mime + ": " + happened + "]")
+				}
+			}
+		})
 	default:
 		return repair.ErrNoEdit
 	}
