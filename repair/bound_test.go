@@ -257,8 +257,54 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
 	_, err := repair.Plan("ses_1", newCase(s), repair.Request{})
-	if code, hint := fail.Classify(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed") {
+	if code, hint := fail.Classify(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed. It is locked.") {
 		t.Errorf("the error is %v (%v, %q)", err, code, hint)
+	}
+}
+
+// Thinking is bound to the input of the calls before it, and to the thinking before it unless all of that is removed.
+func TestSpoiledThinking(t *testing.T) {
+	without := func(messages ...int) []message {
+		all := boundTalk(0)
+		for _, i := range messages {
+			all[i].steps[0] = all[i].steps[0][1:]
+		}
+		return all
+	}
+	calls := func(input string) []message {
+		return []message{prompt(text("1")), answers(step(done("c", "ls", input, "1")), step(think("a", "sa"), text("ok")))}
+	}
+	for _, x := range []struct {
+		name          string
+		before, after []message
+		want          int
+	}{
+		{"nothing", boundTalk(0), boundTalk(0), 0},
+		{"the first thinking goes", boundTalk(0), without(1), 0},
+		{"all thinking before the last goes", boundTalk(0), without(1, 3), 0},
+		{"thinking in the middle goes", boundTalk(0), without(3), 1},
+		{"the input of a call changes", calls(`{"a":1}`), calls(`{"a":2}`), 1},
+		{"the input of a call is the same", calls(`{"a":1}`), calls(`{"a": 1}`), 0},
+	} {
+		before, after := newToy(claude, x.before...), newToy(claude, x.after...)
+		before.bound, after.bound = request.Dropped, request.Dropped
+		if got := repair.SpoiledThinking(newCase(before), newCase(after)); len(got) != x.want {
+			t.Errorf("%s: %d blocks, want %d", x.name, len(got), x.want)
+		}
+	}
+}
+
+// In an open loop with several thoughts, the loop is closed and all of them are removed.
+func TestBoundThoughtsInOpenLoop(t *testing.T) {
+	blocks := step(think("a", "sa"), think("b", "sb"), done("c1", "read", "{}", "out"))
+	s := newToy(claude, prompt(text("1"), text(" ")), answer(blocks...))
+	s.thinking, s.bound = true, request.Refused
+	r, err := repair.Plan("ses_1", newCase(s), repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := describe(stateOf(r.After).messages), `user[1] assistant[#c1:read{}=out | [user interrupted]]`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

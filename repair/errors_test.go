@@ -41,6 +41,17 @@ func TestFixesOfErrors(t *testing.T) {
 			want:    one + "user[2] assistant[two] " + three + next,
 		},
 		{
+			name: "bound thinking: the block and all later ones", provider: claude, session: thoughts(), rules: "R28 R28", loses: loses,
+			request: repair.Request{Error: errorAt("R28", repair.ThinkingSignature, 3, 1)},
+			want:    one + "user[2] assistant[~b(sb) two] user[3] assistant[three] " + next,
+		},
+		{
+			name: "one of the thoughts of the last answer, before a prompt", provider: claude, rules: "R7", loses: loses,
+			session: []message{prompt(text("1")), answer(think("a", "sa"), think("b", "sb"), text("one")), prompt(text("2"))},
+			request: repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 1, 0)},
+			want:    "user[1] assistant[~b(sb) one] user[2]",
+		},
+		{
 			name: "another block than thinking: the rest of its turn", provider: claude, session: thoughts(), rules: "R7 R7", loses: loses,
 			request: repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 3, 2)},
 			want:    one + "user[2] assistant[two] " + three + next,

@@ -405,7 +405,7 @@ func (d *toyEditor) edit(b *request.Block, f func(b *request.Block)) error {
 
 func (d *toyEditor) Remove(b *request.Block) error {
 	if b.Signature != "" && b.Signature == d.s.locked {
-		return repair.ErrNoEdit
+		return &repair.RefusalError{Why: "It is locked."}
 	}
 	return d.update(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
 }

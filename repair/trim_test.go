@@ -264,6 +264,15 @@ func TestTrimContents(t *testing.T) {
 	}
 }
 
+// A hard trim removes nothing if the goal is the size.
+func TestTrimHardGoal(t *testing.T) {
+	s := newToy(claude, prompt(text(strings.Repeat("x", 4000))), answer(text("ok")), prompt(text("so")))
+	got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Hard: true, Goal: tokensOf(s)})
+	if err != nil || len(got.Removed) != 0 {
+		t.Errorf("removed %+v, %v", got.Removed, err)
+	}
+}
+
 // written returns the data that a plan writes.
 func written(p change.Plan) string {
 	var all []byte
