@@ -61,6 +61,9 @@ func TestSetAside(t *testing.T) {
 		b.Text = word
 		return b
 	}
+	own := bash("x")
+	own.Output = []byte(`"out"`)
+	latent := repair.Request{SetAside: true, Latent: true, Except: []repair.Class{repair.ToolResultMissing}}
 	for _, x := range []struct {
 		name    string
 		rules   []repair.Rule
@@ -71,6 +74,11 @@ func TestSetAside(t *testing.T) {
 		whyNot  string
 	}{
 		{"not requested: it is offered", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{}, "user[hi] assistant[a x] user[b]", "", offered},
+		{"latent, not requested: it is offered", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{Latent: true}, "user[hi] assistant[a x] user[b]", "", "mend fix ses_1 --at-risk --set-aside."},
+		{"a call without a result", []repair.Rule{bad("x", repair.Latent, nil)}, calls(bash("x"))[:2], latent, "user[hi] assistant[a]", "1 tool call (bash)", ""},
+		{"a call with its own result", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answers(step(text("a"), own), step(text("c")))}, aside, "user[hi] assistant[a | c]", "1 tool result (bash)", ""},
+		{"thinking", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(think("x", "s"), text("a")), prompt(text("b"))}, aside, "user[hi] assistant[a] user[b]", "1 thinking block", ""},
+		{"many records", []repair.Rule{ruleAt(session, *refOf("m1"), *refOf("m2"), *refOf("m3"), *refOf("m4"))}, append(talk(), talk()[1:]...), aside, "user[hi]", "4 unread records (m1; m2; m3)", ""},
 		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
 		{"a message", []repair.Rule{ruleAt(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
@@ -102,7 +110,7 @@ func TestSetAside(t *testing.T) {
 			var whyNot []string
 			for _, d := range r.Unfixable {
 				whyNot = append(whyNot, d.WhyNot)
-				if d.CanSetAside != strings.Contains(d.WhyNot, offered) {
+				if d.CanSetAside != strings.Contains(d.WhyNot, "To continue without it: ") {
 					t.Errorf("CanSetAside is %t, and the reason %q", d.CanSetAside, d.WhyNot)
 				}
 			}
@@ -119,6 +127,34 @@ func TestSetAside(t *testing.T) {
 				t.Errorf("unfixable %q, want %q", got, x.whyNot)
 			}
 		})
+	}
+}
+
+// A record may hold several blocks: only the affected one goes, with the results of a call.
+func TestSetAsideInRecord(t *testing.T) {
+	bash := call("c1", "bash", "{}")
+	bash.Text = "x"
+	for want, s := range map[string]*toy{
+		"user[hi] assistant[a]":   newToy(claude, prompt(text("hi")), answer(text("a"), text("x"))).together(1),
+		"user[hi] assistant[a c]": newToy(claude, prompt(text("hi")), answer(text("a"), bash, result("c1", "1"), text("c"))).together(1),
+	} {
+		request := repair.Request{SetAside: true, Except: []repair.Class{repair.ToolResultMissing}}
+		r, err := repair.Plan("ses_1", newCase(s, bad("x", repair.Broken, nil)), request)
+		if got := describe(stateOf(r.After).messages); err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+// Thinking of an open loop is not set aside.
+func TestSetAsideInOpenLoop(t *testing.T) {
+	blocks := step(think("x", "s"), think("y", "s"), text("a"), done("c", "ls", "{}", "1"))
+	s := newToy(claude, prompt(text("hi")), answer(blocks...))
+	s.thinking = true
+	c := newCase(s, bad("x", repair.Broken, nil), requiredText("a"))
+	r, err := repair.Plan("ses_1", c, repair.Request{SetAside: true})
+	if err != nil || len(r.Plan.Ops) > 0 || len(r.Unfixable) != 1 || !strings.HasPrefix(r.Unfixable[0].WhyNot, "The tool loop") {
+		t.Errorf("%d ops, unfixable %+v, %v", len(r.Plan.Ops), r.Unfixable, err)
 	}
 }
 

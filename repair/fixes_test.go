@@ -433,3 +433,49 @@ func TestFixCallOfResult(t *testing.T) {
 		}
 	}
 }
+
+// A fix may remove a blank text and add another after the thinking, or replace all thinking and blank texts.
+func TestFixBlankWithThinking(t *testing.T) {
+	for _, x := range []struct {
+		code   string
+		at     *change.Ref
+		blocks []*request.Block
+		fix    string // a part of the text of the fix
+		want   string // "" if it cannot be applied
+	}{
+		{"R11", partOf("m0", 1), step(think("a", "s"), text(" ")), "inserted after", "assistant[~a(s) [user interrupted]]"},
+		{"R11", partOf("m0", 0), step(text(" "), think("a", "s")), "inserted after", "assistant[~a(s) [user interrupted]]"},
+		{"R11", partOf("m0", 0), step(text(" ")), "inserted after", ""},
+		{"R11", partOf("m0", 0), step(text(" "), done("c", "ls", "{}", "1"), think("a", "s")), "inserted after", ""},
+		{"thinking", refOf("m0"), step(think("a", "s"), text(" ")), "replaces it", "assistant[[user interrupted]]"},
+		{"thinking", refOf("m0"), step(think("a", "s"), think("b", "s")), "replaces it", "assistant[[user interrupted]]"},
+		{"thinking", refOf("m0"), step(think("a", "s"), text("b"), text(" ")), "is removed", "assistant[b  ]"},
+	} {
+		c := newCase(newToy(claude, answer(x.blocks...)))
+		f := repair.Finding{Code: x.code, Ref: *x.at}
+		got, found := "", false
+		for _, fix := range c.Rules.Fault(c, f).Fixes() {
+			if d := c.Draft(); strings.Contains(fix.Text, x.fix) {
+				if found = true; d.Apply(f, fix) == nil {
+					got = describe(stateOf(d.Case()).messages)
+				}
+			}
+		}
+		if !found || got != x.want {
+			t.Errorf("%s of %s: got %s, want %s", x.code, describe(stateOf(c).messages), got, x.want)
+		}
+	}
+}
+
+// A text that closes an open loop changes another message if the newest call is there.
+func TestCloseLoop(t *testing.T) {
+	loop := answer(done("c", "ls", "{}", "1"))
+	for message, whole := range map[string]bool{"m1": true, "m3": false} {
+		s := newToy(claude, prompt(text("hi")), answer(text("a")), prompt(text("so")), loop)
+		c := newCase(s)
+		fixes := c.Rules.Fault(c, repair.Finding{Code: "R3", Ref: *partOf(message, 0)}).Fixes()
+		if len(fixes) != 1 || fixes[0].Whole != whole {
+			t.Errorf("%s: %+v", message, fixes)
+		}
+	}
+}

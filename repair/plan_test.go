@@ -33,8 +33,8 @@ func violating(n int) provider.Provider {
 	}}}
 }
 
-// A repair counts the blocks that only it brings into the request: neither blocks that move, nor blocks of messages that
-// it completes because the request was refused.
+// A repair counts the blocks that only it brings into the request: neither blocks that move, nor blocks of messages
+// that it completes because the request was refused.
 func TestAdded(t *testing.T) {
 	uncompact := func(*repair.Fault) []repair.Fix {
 		return []repair.Fix{{Text: "The summary goes.", Whole: true, Edit: func(d repair.Editor) error {
@@ -144,8 +144,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// The cause has the whole error if that is more than its text, and lists findings that differ only in their reason up to
-// a limit.
+// The cause has the whole error if that is more than its text, and lists findings that differ only in their reason up
+// to a limit.
 func TestCause(t *testing.T) {
 	rule := bad("x", repair.Broken, alike(single("good")))
 	rule.Why = func(x *repair.Fault) string { return x.Ref.ID() }

@@ -17,7 +17,7 @@ func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []re
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {
 				if slices.Contains(strings.Fields(b.Text), word) {
-					fs = append(fs, repair.Finding{Ref: b.Ref(), Text: word})
+					fs = append(fs, repair.Finding{Ref: b.Ref(), Block: b.Index, Text: word})
 				}
 			}
 		}
@@ -71,6 +71,11 @@ func TestSearch(t *testing.T) {
 	broken := repair.Broken
 	ask := bad("x", broken, single("good"))
 	ask.Class = repair.MissingHistory
+	once := func(word string) repair.Rule {
+		r := bad(word, broken, nil)
+		r.Once = true
+		return r
+	}
 	refuse := func(r repair.RefusalError) func(x *repair.Fault) []repair.Fix {
 		return func(x *repair.Fault) []repair.Fix {
 			refused := repair.Fix{Text: "refused", Edit: func(repair.Editor) error { return &r }}
@@ -123,6 +128,27 @@ func TestSearch(t *testing.T) {
 		{"another class that is asked for", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Classes: []repair.Class{repair.InvalidFile}}, "x", "", ""},
 		{"a class that is left alone", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Except: []repair.Class{repair.IncompleteRecord}}, "x", "", ""},
 		{"unattended, a class that is only asked about", []repair.Rule{ask}, "x", repair.Request{Unattended: true}, "x", "", "mend knows no change"},
+		{"what a fix causes is fixed with it, and nothing that was there before", []repair.Rule{bad("x", broken, single("z")), bad("z", broken, single("good")), bad("y", repair.Latent, single("fine"))}, "x,y", repair.Request{}, "good,y", "", ""},
+		{"a fix that adds a finding of a rule that counts once", []repair.Rule{bad("x", broken, single("y")), once("y")}, "x+y", repair.Request{}, "y+y", "", "mend knows no change"},
+		{"a fix that makes the first finding of such a rule", []repair.Rule{bad("x", broken, single("y")), once("y")}, "x+a", repair.Request{}, "x+a", "", "mend knows no change"},
+		{"fixes that are alike, one of which does not hold", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
+			words := "good"
+			if x.Ref.Part == "m0p1" {
+				words = "y"
+			}
+			return alike(single(words))(x)
+		}), bad("y", broken, nil)}, "x+x+x", repair.Request{}, "good+x+good", "", "mend knows no change"},
+		{"a part that moves with its problem is not fixed", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
+			move := repair.Fix{Text: "It moves.", Edit: func(d repair.Editor) error { return d.MoveFirst(x.Target()) }}
+			return []repair.Fix{move, replaceWords(x, "good", "")}
+		})}, "a+x", repair.Request{}, "a+good", "", ""},
+		{"a part that goes, and then the next one", []repair.Rule{func() repair.Rule {
+			first := firstText("x")
+			first.Fixes = func(x *repair.Fault) []repair.Fix {
+				return []repair.Fix{{Text: "It goes.", Edit: func(d repair.Editor) error { return d.Remove(x.Target()) }}}
+			}
+			return first
+		}()}, "x+a+x", repair.Request{}, "a", "", ""},
 		{"a second finding that the same fix removes", []repair.Rule{bad("x", broken, single("good")), bad("y", broken, single("y"))}, "x y", repair.Request{}, "good", "", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -164,6 +190,133 @@ func TestSearch(t *testing.T) {
 				t.Errorf("unfixable: %q, want %q", got, x.whyNot)
 			}
 		})
+	}
+}
+
+// A search examines the session a few times, however many findings it has.
+func TestSearchIsShort(t *testing.T) {
+	const n, most = 64, 12
+	for name, fixes := range map[string]func(x *repair.Fault) []repair.Fix{
+		"fixes of messages":              single("good"),
+		"the second fixes":               single("x x", "good"),
+		"whole fixes that are alike":     whole(alike(single("good"))),
+		"fixes that lose something else": single("x x/a", "x x/b", "good/c"),
+	} {
+		examined := 0
+		rule := bad("x", repair.Broken, fixes)
+		find := rule.Find
+		rule.Find = func(c *repair.Case) []repair.Finding {
+			examined++
+			return find(c)
+		}
+		r, err := repair.Plan("ses_1", newCase(words(slices.Repeat([]string{"x"}, n)...), rule), repair.Request{})
+		if err != nil || len(r.Fixed) != n || examined > most {
+			t.Errorf("%s: %d fixed, examined %d times, %v", name, len(r.Fixed), examined, err)
+		}
+	}
+}
+
+// A whole fix is the fix of all findings that it removes, and each finding is described as it was at first.
+func TestDescribedFixes(t *testing.T) {
+	both := func(x *repair.Fault) []repair.Fix {
+		return []repair.Fix{{Text: "All become good.", Whole: true, Edit: func(d repair.Editor) error {
+			for _, ref := range x.Messages() {
+				if b := x.Stored(ref).Blocks()[0]; b.Text != "z" {
+					if err := d.SetText(b, "good"); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}}}
+	}
+	z := bad("z", repair.Broken, nil)
+	z.Why = func(x *repair.Fault) string { return describe(stateOf(x.Case).messages) }
+	c := newCase(words("x", "y", "z"), bad("x", repair.Broken, both), bad("y", repair.Broken, nil), z)
+	r, err := repair.Plan("ses_1", c, repair.Request{})
+	if err != nil || len(r.Fixed) != 2 || r.Fixed[0].Fix != "All become good." || r.Fixed[1].Fix != r.Fixed[0].Fix {
+		t.Errorf("fixed %+v, %v", r.Fixed, err)
+	}
+	z.Fixes = single("good")
+	s := newCase(words("x", "z"), bad("x", repair.Broken, single("good")), z)
+	r, err = repair.Plan("ses_1", s, repair.Request{})
+	if err != nil || len(r.Fixed) != 2 || r.Fixed[1].Why != "user[x] user[z]" {
+		t.Errorf("fixed %+v, %v", r.Fixed, err)
+	}
+}
+
+// If a finding has no fix and cannot be set aside, the user can continue before the prompt of its turn.
+func TestForkAdvice(t *testing.T) {
+	for _, x := range []struct {
+		texts string // of prompts and answers in turn
+		want  string
+	}{
+		{"x,a", "Continue in a new session."},
+		{"a,x", "Continue in a new session."},
+		{"a,b,x", "Fork before m2."},
+		{"l,b,x", "Fork before m2."},
+		{"a,b,c,x", "Fork before m2."},
+		{"a,b,x,d,x,f", "Fork before m2."},
+		{"a,b,c,d,x,f", "Continue in a new session."}, // the provider refuses the rest, too
+	} {
+		var all []message
+		for i, s := range strings.Split(x.texts, ",") {
+			m := prompt(text(s))
+			if i%2 == 1 {
+				m = answer(text(s))
+			}
+			all = append(all, m)
+		}
+		needed := repair.Rule{Code: "needed", Class: repair.MissingHistory, Severity: repair.Broken}
+		needed.Find = func(c *repair.Case) []repair.Finding { // if a text is set aside
+			if strings.Count(describe(stateOf(c).messages), "[x]") < strings.Count(x.texts, "x") {
+				return []repair.Finding{{Text: "needed"}}
+			}
+			return nil
+		}
+		c := newCase(newToy(claude, all...), bad("x", repair.Broken, nil), bad("l", repair.Latent, nil), needed)
+		c.ForkBefore = func(_ repair.State, prompt change.Ref) string {
+			if prompt.Message == "m4" {
+				return ""
+			}
+			return fmt.Sprintf("Fork before %s.", prompt.Message)
+		}
+		r, err := repair.Plan("ses_1", c, repair.Request{})
+		if err != nil || len(r.Unfixable) != strings.Count(x.texts, "x") || !strings.HasSuffix(r.Unfixable[0].WhyNot, " "+x.want) {
+			t.Errorf("%s: %+v, %v, want %q", x.texts, r.Unfixable, err, x.want)
+		}
+	}
+}
+
+// A fix may give a message another id. The findings of the message stay the same then.
+func TestRenamedMessage(t *testing.T) {
+	rule := bad("x", repair.Broken, func(x *repair.Fault) []repair.Fix {
+		return []repair.Fix{{Text: "It gets another id.", Edit: func(d repair.Editor) error {
+			all := d.(*toyEditor).s.messages
+			all[0].id = "n0"
+			for i, b := range all[0].steps[0] {
+				b := *b
+				b.Source = partOf("n0", i)
+				if i == 0 {
+					b.Text = "good"
+				}
+				all[0].steps[0][i] = &b
+			}
+			return nil
+		}}}
+	})
+	c := newCase(newToy(claude, prompt(text("x"), text("y"))), rule, bad("y", repair.Latent, nil))
+	c.Renamed = func(_, after repair.State) map[change.Ref]change.Ref {
+		if after.(*toy).messages[0].id == "m0" {
+			return nil
+		}
+		return map[change.Ref]change.Ref{
+			*refOf("m0"): *refOf("n0"), *partOf("m0", 0): *partOf("n0", 0), *partOf("m0", 1): *partOf("n0", 1),
+		}
+	}
+	r, err := repair.Plan("ses_1", c, repair.Request{})
+	if err != nil || len(r.Fixed) != 1 || r.Fixed[0].Message != "m0" || len(r.Remaining) != 1 {
+		t.Errorf("fixed %+v, remaining %+v, %v", r.Fixed, r.Remaining, err)
 	}
 }
 

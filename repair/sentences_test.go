@@ -201,6 +201,7 @@ func TestFillPrompt(t *testing.T) {
 	}{
 		{prompt(), "user[[user interrupted]] assistant[ok]"},
 		{prompt(text(" ")), "user[[user interrupted]] assistant[ok]"},
+		{prompt(text(" "), text("")), "user[[user interrupted] [user interrupted]] assistant[ok]"},
 		{prompt(text("hi")), ""},
 	} {
 		c := newCase(newToy(claude, x.prompt, answer(text("ok"))))

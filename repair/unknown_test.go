@@ -33,7 +33,17 @@ func TestUnknownStays(t *testing.T) {
 	})
 	s := newToy(claude, prompt(text("x")), prompt(text(mutation.Unknown)))
 	s.newer = "Agent 9.0.0"
-	r, err := repair.Plan("ses_1", newCase(s, fault, unknown), repair.Request{Latent: true})
+	apart := fault
+	apart.Fixes = func(x *repair.Fault) []repair.Fix { // which do not say that they change another message
+		fixes := fault.Fixes(x)
+		fixes[0].Whole = false
+		return fixes
+	}
+	r, err := repair.Plan("ses_1", newCase(s, apart, unknown), repair.Request{})
+	if got := describe(stateOf(r.After).messages); err != nil || got != "user[good] user["+mutation.Unknown+"]" {
+		t.Errorf("with fixes of one message: %s, %v", got, err)
+	}
+	r, err = repair.Plan("ses_1", newCase(s, fault, unknown), repair.Request{Latent: true})
 	if got := describe(stateOf(r.After).messages); err != nil || got != "user[good] user["+mutation.Unknown+"]" || len(r.Remaining) != 1 {
 		t.Fatalf("%s, remaining %v, %v", got, r.Remaining, err)
 	}
