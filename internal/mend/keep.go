@@ -147,18 +147,10 @@ func (c *Store) KeepAll(
 		}
 	}
 	failed, none := false, 0
-	var stray []change.Head
-	for _, h := range heads {
-		if h.ID == "" {
-			stray = append(stray, h)
-		}
-	}
+	heads, stray := withoutStray(heads)
 	if err := c.CheckListed(stray); whole && err != nil {
 		failed = true
-		yield(len(heads), Kept{Err: err})
-	}
-	if len(stray) > 0 {
-		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
+		yield(len(heads)+len(stray), Kept{Err: err})
 	}
 	id := c.ID()
 	stamps := make([][32]byte, len(heads)) // stamps of the latest copies; zero: read the session in any case
@@ -205,6 +197,22 @@ func (c *Store) KeepAll(
 		}
 	}
 	return k.Flush()
+}
+
+// withoutStray splits a list into its sessions and what is not a session.
+func withoutStray(all []change.Head) (sessions, stray []change.Head) {
+	isStray := func(h change.Head) bool { return h.ID == "" }
+	if !slices.ContainsFunc(all, isStray) {
+		return all, nil
+	}
+	for _, h := range all {
+		if isStray(h) {
+			stray = append(stray, h)
+		} else {
+			sessions = append(sessions, h)
+		}
+	}
+	return sessions, stray
 }
 
 // errSame means that a session has the stamp of its last copy.

@@ -94,10 +94,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		return err
 	}
 	if req.Error != nil && len(names) == 0 {
-		if done, err := fixLost(ctx, env, f, readings); done {
-			return err
-		}
-		return repairCulprit(ctx, env, f, req, readings)
+		return repairByError(ctx, env, f, req, readings)
 	}
 	if req.Error != nil {
 		printAPIError(env, readings[0])
@@ -171,6 +168,14 @@ func (r *repairRun) leaveToMove() bool {
 	})
 	r.others = r.others || moves
 	return moves
+}
+
+// repairByError repairs the session that a text names or that an error came from, or shows other help.
+func repairByError(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
+	if done, err := fixLost(ctx, env, f, readings); done {
+		return err
+	}
+	return repairCulprit(ctx, env, f, req, readings)
 }
 
 // repairCulprit repairs the session that an error came from, or shows other help.
