@@ -74,11 +74,28 @@ func TestSetAside(t *testing.T) {
 		whyNot  string
 	}{
 		{"not requested: it is offered", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{}, "user[hi] assistant[a x] user[b]", "", offered},
-		{"latent, not requested: it is offered", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{Latent: true}, "user[hi] assistant[a x] user[b]", "", "mend fix ses_1 --at-risk --set-aside."},
-		{"a call without a result", []repair.Rule{bad("x", repair.Latent, nil)}, calls(bash("x"))[:2], latent, "user[hi] assistant[a]", "1 tool call (bash)", ""},
-		{"a call with its own result", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answers(step(text("a"), own), step(text("c")))}, aside, "user[hi] assistant[a | c]", "1 tool result (bash)", ""},
-		{"thinking", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(think("x", "s"), text("a")), prompt(text("b"))}, aside, "user[hi] assistant[a] user[b]", "1 thinking block", ""},
-		{"many records", []repair.Rule{ruleAt(session, *refOf("m1"), *refOf("m2"), *refOf("m3"), *refOf("m4"))}, append(talk(), talk()[1:]...), aside, "user[hi]", "4 unread records (m1; m2; m3)", ""},
+		{
+			"latent, not requested: it is offered", []repair.Rule{bad("x", repair.Latent, nil)}, talk(),
+			repair.Request{Latent: true}, "user[hi] assistant[a x] user[b]", "", "mend fix ses_1 --at-risk --set-aside.",
+		},
+		{
+			"a call without a result", []repair.Rule{bad("x", repair.Latent, nil)}, calls(bash("x"))[:2], latent,
+			"user[hi] assistant[a]", "1 tool call (bash)", "",
+		},
+		{
+			"a call with its own result", []repair.Rule{bad("x", broken, nil)},
+			[]message{prompt(text("hi")), answers(step(text("a"), own), step(text("c")))}, aside, "user[hi] assistant[a | c]",
+			"1 tool result (bash)", "",
+		},
+		{
+			"thinking", []repair.Rule{bad("x", broken, nil)},
+			[]message{prompt(text("hi")), answer(think("x", "s"), text("a")), prompt(text("b"))}, aside,
+			"user[hi] assistant[a] user[b]", "1 thinking block", "",
+		},
+		{
+			"many records", []repair.Rule{ruleAt(session, *refOf("m1"), *refOf("m2"), *refOf("m3"), *refOf("m4"))},
+			append(talk(), talk()[1:]...), aside, "user[hi]", "4 unread records (m1; m2; m3)", "",
+		},
 		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
 		{"a message", []repair.Rule{ruleAt(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
@@ -135,8 +152,9 @@ func TestSetAsideInRecord(t *testing.T) {
 	bash := call("c1", "bash", "{}")
 	bash.Text = "x"
 	for want, s := range map[string]*toy{
-		"user[hi] assistant[a]":   newToy(claude, prompt(text("hi")), answer(text("a"), text("x"))).together(1),
-		"user[hi] assistant[a c]": newToy(claude, prompt(text("hi")), answer(text("a"), bash, result("c1", "1"), text("c"))).together(1),
+		"user[hi] assistant[a]": newToy(claude, prompt(text("hi")), answer(text("a"), text("x"))).together(1),
+		"user[hi] assistant[a c]": newToy(
+			claude, prompt(text("hi")), answer(text("a"), bash, result("c1", "1"), text("c"))).together(1),
 	} {
 		request := repair.Request{SetAside: true, Except: []repair.Class{repair.ToolResultMissing}}
 		r, err := repair.Plan("ses_1", newCase(s, bad("x", repair.Broken, nil)), request)
@@ -153,7 +171,8 @@ func TestSetAsideInOpenLoop(t *testing.T) {
 	s.thinking = true
 	c := newCase(s, bad("x", repair.Broken, nil), requiredText("a"))
 	r, err := repair.Plan("ses_1", c, repair.Request{SetAside: true})
-	if err != nil || len(r.Plan.Ops) > 0 || len(r.Unfixable) != 1 || !strings.HasPrefix(r.Unfixable[0].WhyNot, "The tool loop") {
+	if err != nil || len(r.Plan.Ops) > 0 || len(r.Unfixable) != 1 ||
+		!strings.HasPrefix(r.Unfixable[0].WhyNot, "The tool loop") {
 		t.Errorf("%d ops, unfixable %+v, %v", len(r.Plan.Ops), r.Unfixable, err)
 	}
 }

@@ -257,7 +257,8 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
 	_, err := repair.Plan("ses_1", newCase(s), repair.Request{})
-	if code, hint := fail.Classify(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed. It is locked.") {
+	code, hint := fail.Classify(err)
+	if code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed. It is locked.") {
 		t.Errorf("the error is %v (%v, %q)", err, code, hint)
 	}
 }

@@ -41,7 +41,8 @@ func TestFixesOfErrors(t *testing.T) {
 			want:    one + "user[2] assistant[two] " + three + next,
 		},
 		{
-			name: "bound thinking: the block and all later ones", provider: claude, session: thoughts(), rules: "R28 R28", loses: loses,
+			name:     "bound thinking: the block and all later ones",
+			provider: claude, session: thoughts(), rules: "R28 R28", loses: loses,
 			request: repair.Request{Error: errorAt("R28", repair.ThinkingSignature, 3, 1)},
 			want:    one + "user[2] assistant[~b(sb) two] user[3] assistant[three] " + next,
 		},

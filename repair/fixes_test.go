@@ -386,14 +386,20 @@ func TestFixFilesOfResults(t *testing.T) {
 	}{
 		{"a file", talk(bad()), []string{kind, file}, "[image/png: it could not be sent to the model]"},
 		{"a file in a result", stored(talk(with(bad()))), []string{kind, part, part}, sent},
-		{"one of the files in a result", stored(talk(with(bad(), image("image/png", png)))), []string{kind, part, part}, sent + "{<image/png>}"},
+		{
+			"one of the files in a result", stored(talk(with(bad(), image("image/png", png)))), []string{kind, part, part},
+			sent + "{<image/png>}",
+		},
 		{"files of the agent", talk(with(bad())), []string{kind, part}, sent},
 		{"a result with a good file and without a call", func() *toy {
 			s := stored(talk(with(image("image/png", png))))
 			s.messages[2].steps[0][0].ToolID = "d"
 			return s
 		}(), []string{kind, part}, strings.Replace(sent, "=c", "=d", 1)},
-		{"a call", newToy(claude, prompt(text("hi")), answer(text("a")), prompt(done("c", "ls", "{}", "1"))), []string{kind, part}, ""},
+		{
+			"a call", newToy(claude, prompt(text("hi")), answer(text("a")), prompt(done("c", "ls", "{}", "1"))),
+			[]string{kind, part}, "",
+		},
 	} {
 		c := newCase(x.s)
 		f := repair.Finding{Code: "image", Ref: *partOf("m2", 0)}
@@ -420,11 +426,20 @@ func TestFixCallOfResult(t *testing.T) {
 		id    string
 		apart bool
 	}{
-		{"a call", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m0", 0), "call_m0p0", true},
-		{"its result", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m1", 0), "call_m0p0", true},
+		{
+			"a call", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m0", 0),
+			"call_m0p0", true,
+		},
+		{
+			"its result", newToy(claude, answer(call("a:1", "ls", "{}")), prompt(result("a:1", "1"))), partOf("m1", 0),
+			"call_m0p0", true,
+		},
 		{"a call without a result", newToy(claude, answer(call("a:1", "ls", "{}"))), partOf("m0", 0), "call_m0p0", false},
 		{"a result without a call", newToy(claude, prompt(result("a:1", "1"))), partOf("m0", 0), "call_m0p0", false},
-		{"a result in the same record", newToy(claude, answer(call("a:1", "ls", "{}"), result("a:1", "1"))).together(0), partOf("m0", 0), "call_m0p0", false},
+		{
+			"a result in the same record", newToy(claude, answer(call("a:1", "ls", "{}"), result("a:1", "1"))).together(0),
+			partOf("m0", 0), "call_m0p0", false,
+		},
 	} {
 		c := newCase(x.s)
 		fix := c.Rules.Fault(c, repair.Finding{Code: "R13", Ref: *x.at}).Fixes()[0]

@@ -66,10 +66,13 @@ func TestNearestThinking(t *testing.T) {
 // An error selects the content that it names by place, by id or by link.
 func TestContentOfErrors(t *testing.T) {
 	const (
-		one, two, three = "user[1] assistant[~a(sa) one] ", "user[2] assistant[~b(sb) ~c(sc) two] ", "user[3] assistant[~d(sd) three] "
-		next            = "user[4]"
-		thinking, file  = "thinking", "The file."
-		taken           = "[image/png: it could not be sent to the model]"
+		one   = "user[1] assistant[~a(sa) one] "
+		two   = "user[2] assistant[~b(sb) ~c(sc) two] "
+		three = "user[3] assistant[~d(sd) three] "
+		next  = "user[4]"
+
+		thinking, file = "thinking", "The file."
+		taken          = "[image/png: it could not be sent to the model]"
 	)
 	except := func(c repair.Class, e *repair.APIError) repair.Request {
 		return repair.Request{Error: e, Except: []repair.Class{c}}
@@ -77,7 +80,8 @@ func TestContentOfErrors(t *testing.T) {
 	linked := func(url string) *request.Block {
 		return &request.Block{Type: request.Image, File: request.File{Mime: "image/png", URL: url}}
 	}
-	link := &repair.APIError{Class: repair.InvalidFile, Index: -1, Block: -1, Text: "Failed to download https://a.b/2.png: no"}
+	link := errorAt("", repair.InvalidFile, -1, -1)
+	link.Text = "Failed to download https://a.b/2.png: no"
 	items := func(ids ...string) *repair.APIError {
 		return &repair.APIError{Class: repair.ItemID, Index: -1, Block: -1, Items: ids, Text: "the error"}
 	}
@@ -97,7 +101,8 @@ func TestContentOfErrors(t *testing.T) {
 			want:    one + "user[2] assistant[~c(sc) two] " + three + next,
 		},
 		{
-			name: "a block after the last one: the rest of its turn", provider: claude, session: thoughts(), rules: "R7 R7", loses: thinking,
+			name:     "a block after the last one: the rest of its turn",
+			provider: claude, session: thoughts(), rules: "R7 R7", loses: thinking,
 			request: repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 3, 3)},
 			want:    one + "user[2] assistant[two] " + three + next,
 		},
@@ -107,8 +112,12 @@ func TestContentOfErrors(t *testing.T) {
 			want:    one + two + "user[3] assistant[three] " + next,
 		},
 		{
-			name: "a prompt before a model that does not think: the newest", provider: claude, rules: "thinking", loses: thinking,
-			session: []message{prompt(text("1")), answer(text("one")), prompt(text("2")), answer(think("a", "s"), text("two")), prompt(text("3")), answer(think("b", "s"), text("three"))},
+			name:     "a prompt before a model that does not think: the newest",
+			provider: claude, rules: "thinking", loses: thinking,
+			session: []message{
+				prompt(text("1")), answer(text("one")), prompt(text("2")), answer(think("a", "s"), text("two")),
+				prompt(text("3")), answer(think("b", "s"), text("three")),
+			},
 			request: repair.Request{Error: errorAt("", repair.ThinkingDisabledViolation, 0, -1)},
 			want:    "user[1] assistant[one] user[2] assistant[~a(s) two] user[3] assistant[three]",
 		},
@@ -136,20 +145,27 @@ func TestContentOfErrors(t *testing.T) {
 		},
 		{
 			name: "an item by its id", provider: gpt, rules: "item",
-			session: []message{prompt(text("hi")), answer(item("msg_1", text("a"))), prompt(text("so")), answer(item("msg_2", text("b")))},
+			session: []message{
+				prompt(text("hi")), answer(item("msg_1", text("a"))), prompt(text("so")), answer(item("msg_2", text("b"))),
+			},
 			request: repair.Request{Error: items("msg_2")},
 			want:    "user[hi] assistant[a@msg_1] user[so] assistant[b]",
 		},
 		{
 			name: "an item that is not there: all", provider: gpt, rules: "item item",
-			session: []message{prompt(text("hi")), answer(item("msg_1", text("a")), text("c")), prompt(text("so")), answer(item("msg_2", text("b")))},
+			session: []message{
+				prompt(text("hi")), answer(item("msg_1", text("a")), text("c")), prompt(text("so")),
+				answer(item("msg_2", text("b"))),
+			},
 			request: repair.Request{Error: items("msg_3")},
 			want:    "user[hi] assistant[a c] user[so] assistant[b]",
 		},
 		{
-			name: "reasoning before the first call of a turn without thinking", provider: chat.Provider{Field: true}, rules: "reasoning",
+			name:     "reasoning before the first call of a turn without thinking",
+			provider: chat.Provider{Field: true}, rules: "reasoning",
 			session: []message{
-				prompt(text("hi")), answers(step(done("a", "ls", "{}", "1"), done("b", "ls", "{}", "2")), step(think("so", "s"), done("c", "ls", "{}", "3")), step(text("ok"))),
+				prompt(text("hi")), answers(step(done("a", "ls", "{}", "1"), done("b", "ls", "{}", "2")),
+					step(think("so", "s"), done("c", "ls", "{}", "3")), step(text("ok"))),
 			},
 			request: repair.Request{Error: errorAt("V3", repair.ThinkingBlockOrder, -1, -1)},
 			want:    "user[hi] assistant[~[user interrupted] #a:ls{}=1 #b:ls{}=2 | ~so(s) #c:ls{}=3 | ok]",
@@ -168,7 +184,10 @@ func TestContentOfErrors(t *testing.T) {
 		},
 		{
 			name: "a document by its place", provider: claude, rules: "image", loses: file,
-			session: []message{prompt(text("hi"), &request.Block{Type: request.Document, File: request.File{Mime: "image/png", Data: png}}), answer(text("ok"))},
+			session: []message{
+				prompt(text("hi"), &request.Block{Type: request.Document, File: request.File{Mime: "image/png", Data: png}}),
+				answer(text("ok")),
+			},
 			request: repair.Request{Error: errorAt("", repair.InvalidFile, 0, 1)},
 			want:    "user[hi " + taken + "] assistant[ok]",
 		},
@@ -217,7 +236,8 @@ func TestMatchErrorElsewhere(t *testing.T) {
 	loop.settings = []repair.Setting{{Thinking: false}, {Thinking: true}}
 	first := newToy(claude, answer(text("so"), call("c", "ls", "{}")), prompt(text("1")), answer(text("ok")))
 	twice := func() *toy {
-		return newToy(gpt, prompt(text("1")), answer(item("msg_1", text("a"))), prompt(text("2")), answer(item("msg_1", text("b"))))
+		item1 := func(s string) *request.Block { return item("msg_1", text(s)) }
+		return newToy(gpt, prompt(text("1")), answer(item1("a")), prompt(text("2")), answer(item1("b")))
 	}
 	quoted := errorAt("O4", repair.ItemID, 3, -1)
 	quoted.Items = []string{"msg_1"}
@@ -239,12 +259,28 @@ func TestMatchErrorElsewhere(t *testing.T) {
 		{"in the first turn", first, errorAt("R1", missing, 0, -1), repair.BreaksThere, 0, 1},
 		{"another block of the first turn", first, errorAt("R1", missing, 0, 0), repair.BreaksElsewhere, 0, 1},
 		{"a call of the first turn", first, errorAt("R1", missing, -1, -1, "c"), repair.BreaksThere, 0, 1},
-		{"not in the first turn", newToy(claude, prompt(text("1")), answer(call("c", "ls", "{}"))), errorAt("R1", missing, 0, -1), repair.BreaksElsewhere, 1, 0},
-		{"a rule of another provider, not in the first turn", newToy(claude, prompt(text("1")), answer(call("c", "ls", "{}"))), errorAt("O1", missing, 0, -1), repair.BreaksElsewhere, 1, 0},
+		{
+			"not in the first turn", newToy(claude, prompt(text("1")), answer(call("c", "ls", "{}"))),
+			errorAt("R1", missing, 0, -1), repair.BreaksElsewhere, 1, 0,
+		},
+		{
+			"a rule of another provider, not in the first turn",
+			newToy(claude, prompt(text("1")), answer(call("c", "ls", "{}"))), errorAt("O1", missing, 0, -1),
+			repair.BreaksElsewhere, 1, 0,
+		},
 		{"the rule alone", first, errorAt("R1", "", 0, -1), repair.BreaksThere, 0, 1},
-		{"an id of the least length", newToy(claude, prompt(text("1")), answer(call(long, "ls", "{}"))), errorAt("R1", missing, -1, -1, long[:32]), repair.BreaksThere, 1, 0},
-		{"no thinking in the first turn", newToy(claude, thoughts()...), errorAt("R7", repair.ThinkingSignature, 0, -1), 0, 0, 0},
-		{"thinking somewhere", newToy(claude, thoughts()...), errorAt("R7", repair.ThinkingSignature, 3, 1), repair.HasContent, -1, -1},
+		{
+			"an id of the least length", newToy(claude, prompt(text("1")), answer(call(long, "ls", "{}"))),
+			errorAt("R1", missing, -1, -1, long[:32]), repair.BreaksThere, 1, 0,
+		},
+		{
+			"no thinking in the first turn", newToy(claude, thoughts()...), errorAt("R7", repair.ThinkingSignature, 0, -1), 0,
+			0, 0,
+		},
+		{
+			"thinking somewhere", newToy(claude, thoughts()...), errorAt("R7", repair.ThinkingSignature, 3, 1),
+			repair.HasContent, -1, -1,
+		},
 		{"an item at the place", twice(), quoted, repair.BreaksThere, 3, 0},
 		{"an item that the error names, beside the place", twice(), elsewhere, repair.HasQuoted, 3, 0},
 		{"the class of a rule of the agent", own, errorAt("", repair.IncompleteRecord, -1, -1), repair.BreaksRule, 0, 0},

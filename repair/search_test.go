@@ -128,9 +128,21 @@ func TestSearch(t *testing.T) {
 		{"another class that is asked for", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Classes: []repair.Class{repair.InvalidFile}}, "x", "", ""},
 		{"a class that is left alone", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Except: []repair.Class{repair.IncompleteRecord}}, "x", "", ""},
 		{"unattended, a class that is only asked about", []repair.Rule{ask}, "x", repair.Request{Unattended: true}, "x", "", "mend knows no change"},
-		{"what a fix causes is fixed with it, and nothing that was there before", []repair.Rule{bad("x", broken, single("z")), bad("z", broken, single("good")), bad("y", repair.Latent, single("fine"))}, "x,y", repair.Request{}, "good,y", "", ""},
-		{"a fix that adds a finding of a rule that counts once", []repair.Rule{bad("x", broken, single("y")), once("y")}, "x+y", repair.Request{}, "y+y", "", "mend knows no change"},
-		{"a fix that makes the first finding of such a rule", []repair.Rule{bad("x", broken, single("y")), once("y")}, "x+a", repair.Request{}, "x+a", "", "mend knows no change"},
+		{
+			"what a fix causes is fixed with it, and nothing that was there before",
+			[]repair.Rule{
+				bad("x", broken, single("z")), bad("z", broken, single("good")), bad("y", repair.Latent, single("fine")),
+			},
+			"x,y", repair.Request{}, "good,y", "", "",
+		},
+		{
+			"a fix that adds a finding of a rule that counts once", []repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+y", repair.Request{}, "y+y", "", "mend knows no change",
+		},
+		{
+			"a fix that makes the first finding of such a rule", []repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+a", repair.Request{}, "x+a", "", "mend knows no change",
+		},
 		{"fixes that are alike, one of which does not hold", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
 			words := "good"
 			if x.Ref.Part == "m0p1" {
@@ -282,7 +294,8 @@ func TestForkAdvice(t *testing.T) {
 			return fmt.Sprintf("Fork before %s.", prompt.Message)
 		}
 		r, err := repair.Plan("ses_1", c, repair.Request{})
-		if err != nil || len(r.Unfixable) != strings.Count(x.texts, "x") || !strings.HasSuffix(r.Unfixable[0].WhyNot, " "+x.want) {
+		if err != nil || len(r.Unfixable) != strings.Count(x.texts, "x") ||
+			!strings.HasSuffix(r.Unfixable[0].WhyNot, " "+x.want) {
 			t.Errorf("%s: %+v, %v, want %q", x.texts, r.Unfixable, err, x.want)
 		}
 	}
