@@ -261,6 +261,11 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	if code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed. It is locked.") {
 		t.Errorf("the error is %v (%v, %q)", err, code, hint)
 	}
+	c := newCase(s)
+	c.Ask = func(repair.State, *repair.Finding, *request.Block) bool { return false }
+	if _, err := repair.Plan("ses_1", c, repair.Request{}); !strings.Contains(fmt.Sprint(err), "mend knows no change") {
+		t.Errorf("without a finding at the thinking: %v", err)
+	}
 }
 
 // Thinking is bound to the input of the calls before it, and to the thinking before it unless all of that is removed.

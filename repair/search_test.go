@@ -154,13 +154,13 @@ func TestSearch(t *testing.T) {
 			move := repair.Fix{Text: "It moves.", Edit: func(d repair.Editor) error { return d.MoveFirst(x.Target()) }}
 			return []repair.Fix{move, replaceWords(x, "good", "")}
 		})}, "a+x", repair.Request{}, "a+good", "", ""},
-		{"a part that goes, and then the next one", []repair.Rule{func() repair.Rule {
+		{"parts that go, each of which uncovers the next one", []repair.Rule{func() repair.Rule {
 			first := firstText("x")
 			first.Fixes = func(x *repair.Fault) []repair.Fix {
 				return []repair.Fix{{Text: "It goes.", Edit: func(d repair.Editor) error { return d.Remove(x.Target()) }}}
 			}
 			return first
-		}()}, "x+a+x", repair.Request{}, "a", "", ""},
+		}()}, "x+a+x+x+x+x+x", repair.Request{}, "a", "", ""},
 		{"a second finding that the same fix removes", []repair.Rule{bad("x", broken, single("good")), bad("y", broken, single("y"))}, "x y", repair.Request{}, "good", "", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
