@@ -314,6 +314,24 @@ func TestBoundThoughtsInOpenLoop(t *testing.T) {
 	}
 }
 
+// The settings for the removal of thinking are those of an error without a place.
+func TestSettingsOfBoundThinking(t *testing.T) {
+	s := newToy(claude, boundTalk(0, text(" "))...)
+	s.bound = request.Refused
+	x := newCase(s).Context
+	var asked []repair.APIError
+	x.Settings = func(s repair.State, e *repair.APIError) (repair.State, []repair.Setting) {
+		if e != nil {
+			asked = append(asked, *e)
+		}
+		return s, []repair.Setting{{}}
+	}
+	_, err := repair.Plan("ses_1", repair.New(s, x), repair.Request{})
+	if err != nil || len(asked) != 1 || asked[0].Rule != "R28" || asked[0].Index != -1 || asked[0].Block != -1 {
+		t.Errorf("asked for %+v, %v", asked, err)
+	}
+}
+
 func boundOf(p change.Plan) (b change.BoundThinking) {
 	if p.Cause.Bound != nil {
 		b = *p.Cause.Bound
