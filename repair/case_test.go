@@ -70,7 +70,9 @@ func TestFindingsHiddenByFailure(t *testing.T) {
 		{"in another message", []string{"dead", "refused"}, []repair.Rule{dead("good"), refused}, "user[good] user[good] 0"},
 		{"in another message, without a fix", []string{"dead", "refused"}, []repair.Rule{dead("good"), noFix}, "user[good] user[refused] 1"},
 		{
-			"in its own message, with a fix", []string{"dead", "a"}, []repair.Rule{dead("refused"), refused},
+			"in its own message, with a fix",
+			[]string{"dead", "a"},
+			[]repair.Rule{dead("refused"), refused},
 			"user[good] user[a] 0",
 		},
 		{"in its own message", []string{"dead", "a"}, []repair.Rule{dead("refused", "good"), noFix}, "user[good] user[a] 0"},

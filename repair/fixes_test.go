@@ -387,7 +387,8 @@ func TestFixFilesOfResults(t *testing.T) {
 		{"a file", talk(bad()), []string{kind, file}, "[image/png: it could not be sent to the model]"},
 		{"a file in a result", stored(talk(with(bad()))), []string{kind, part, part}, sent},
 		{
-			"one of the files in a result", stored(talk(with(bad(), image("image/png", png)))), []string{kind, part, part},
+			"one of the files in a result", stored(talk(with(bad(), image("image/png", png)))),
+			[]string{kind, part, part},
 			sent + "{<image/png>}",
 		},
 		{"files of the agent", talk(with(bad())), []string{kind, part}, sent},
@@ -398,7 +399,8 @@ func TestFixFilesOfResults(t *testing.T) {
 		}(), []string{kind, part}, strings.Replace(sent, "=c", "=d", 1)},
 		{
 			"a call", newToy(claude, prompt(text("hi")), answer(text("a")), prompt(done("c", "ls", "{}", "1"))),
-			[]string{kind, part}, "",
+			[]string{kind, part},
+			"",
 		},
 	} {
 		c := newCase(x.s)

@@ -133,15 +133,23 @@ func TestSearch(t *testing.T) {
 			[]repair.Rule{
 				bad("x", broken, single("z")), bad("z", broken, single("good")), bad("y", repair.Latent, single("fine")),
 			},
-			"x,y", repair.Request{}, "good,y", "", "",
+			"x,y",
+			repair.Request{},
+			"good,y", "", "",
 		},
 		{
-			"a fix that adds a finding of a rule that counts once", []repair.Rule{bad("x", broken, single("y")), once("y")},
-			"x+y", repair.Request{}, "y+y", "", "mend knows no change",
+			"a fix that adds a finding of a rule that counts once",
+			[]repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+y",
+			repair.Request{},
+			"y+y", "", "mend knows no change",
 		},
 		{
-			"a fix that makes the first finding of such a rule", []repair.Rule{bad("x", broken, single("y")), once("y")},
-			"x+a", repair.Request{}, "x+a", "", "mend knows no change",
+			"a fix that makes the first finding of such a rule",
+			[]repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+a",
+			repair.Request{},
+			"x+a", "", "mend knows no change",
 		},
 		{"fixes that are alike, one of which does not hold", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
 			words := "good"
