@@ -247,6 +247,18 @@ func TestSettingAfterRepair(t *testing.T) {
 	}
 }
 
+// What only an error reveals is not offered to be set aside: the command that the advice names would not find it.
+func TestAskedNotSetAside(t *testing.T) {
+	own := bad("x", repair.Latent, nil)
+	own.Asked = true
+	s := newToy(claude, prompt(text("hi")), answer(text("a"), text("x")), prompt(text("b")))
+	c := repair.New(s, repair.Context{Rules: repair.NewRules(nil, own), Asked: []repair.Class{repair.IncompleteRecord}})
+	r, err := repair.Plan("ses_1", c, repair.Request{Latent: true})
+	if err != nil || len(r.Unfixable) != 1 || r.Unfixable[0].CanSetAside || strings.Contains(r.Unfixable[0].WhyNot, "--set-aside") {
+		t.Errorf("unfixable %+v, %v", r.Unfixable, err)
+	}
+}
+
 // A user may ask for classes whose findings the session does not show.
 func TestAsked(t *testing.T) {
 	own := bad("x", repair.Latent, nil)

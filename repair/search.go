@@ -77,7 +77,8 @@ func (s *search) run() *search {
 			if can == nil {
 				can = s.canSetAside()
 			}
-			switch d.CanSetAside = can[f.key()]; {
+			// Without the error, the command would not find what only an error reveals.
+			switch d.CanSetAside = can[f.key()] && !s.c.Rules.Fault(s.c, f).Rule.Asked; {
 			case d.CanSetAside:
 				d.WhyNot += asideAdvice(d)
 			case f.Severity == Broken:
