@@ -388,7 +388,7 @@ func OpenNamed(ctx context.Context, env *Env, write bool, names []string) (all [
 // this folder first.
 func (s StoreSessions) Selected(all []change.Head, f SessionFilter) ([]change.Head, error) {
 	if s.Named != nil && !f.All() {
-		return nil, Usagef("--here and --since cannot be combined with a session")
+		return nil, Usagef("--here and --since cannot be combined with a session or an error")
 	}
 	if s.Named != nil {
 		return s.Named, nil

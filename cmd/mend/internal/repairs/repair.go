@@ -78,6 +78,8 @@ func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFl
 		return frame.Usagef("--all needs --error, or the text of an error")
 	case f.setAside && len(names) == 0 && f.apiError == "":
 		return frame.Usagef("--set-aside needs a session")
+	case f.hasError() && !f.All():
+		return frame.Usagef("--here and --since cannot be combined with a session or an error")
 	}
 	return runRepair(ctx, env, names, f)
 }
