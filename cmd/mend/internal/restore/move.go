@@ -32,10 +32,10 @@ func Move(env *frame.Env) *cobra.Command {
 that folder, or remove a worktree, its sessions are no longer listed, or can no longer be
 continued. Move assigns them to the new folder: they are listed there, and continue there.
 
-It moves the sessions of OLD and of all folders below it, of every agent. NEW must exist;
-the sessions that NEW already has do not change. If OLD was created again and has newer
-sessions, those stay there. The memory of Claude Code about a folder stays, too. One undo
-reverts all of it.
+It moves the sessions of OLD and of all folders below it, of every agent: those of OLD/a to
+NEW/a, or to NEW if it has no folder a. NEW must exist; the sessions that NEW already has do
+not change. If OLD was created again and has newer sessions, those stay there. The memory of
+Claude Code about a folder stays, too. One undo reverts all of it.
 
 Without OLD and NEW, move lists the folders that no longer exist, and where each may be now:
 first folders of the same repository, recognised by its first commit, or folders that a
