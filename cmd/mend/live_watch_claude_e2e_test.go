@@ -129,7 +129,7 @@ func TestLiveWatchClaudeOpen(t *testing.T) {
 	term.Wait("Done 13.")
 	before := string(c.Read(claude.Session))
 	out := c.watch()
-	waitFor(t, "the report", func() bool { return strings.Contains(out.text(), "Claude Code runs in it") })
+	waitFor(t, "the report", func() bool { return strings.Contains(out.text(), ") has it open") })
 	if string(c.Read(claude.Session)) != before {
 		t.Error("the transcript was changed")
 	}
