@@ -100,5 +100,5 @@ func TestRealCompact(t *testing.T) {
 		}
 	}
 	t.Logf("preserves messages: %t", bytes.Contains(h.Read(fixture.Session), []byte(`"preservedMessages"`)))
-	cycle(t, h, *version, fixture.Session, "behind1")
+	cycle(t, h, *version, fixture.Session, "after1")
 }
