@@ -415,6 +415,14 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 			journals[at] = x
 		}
 	}
+	if named := func(x exported) bool { return len(x.entries) > 0 }; id != "" && left == nil && !slices.ContainsFunc(journals, named) {
+		id, session = "", id
+		for i, x := range journals {
+			if journals[i].entries, err = x.journal.Log(q); err != nil {
+				return err
+			}
+		}
+	}
 	var all []exportedEntry
 	for _, x := range journals {
 		for _, e := range x.entries {
@@ -424,8 +432,6 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case id != "" && len(all) == 0 && left == nil:
-		return logExports(ctx, env, "", id, files, q)
 	case id != "" && (limit > 0 || filters(q)):
 		return errFiltered
 	case id != "":
