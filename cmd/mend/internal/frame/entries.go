@@ -85,7 +85,7 @@ func OpenStoreOf(ctx context.Context, env *Env, e change.Entry, write bool) (*me
 func movedTo(ctx context.Context, env *Env, e change.Entry) string {
 	found := env.Opt.Agents.Stores()
 	if env.Opt.Store != "" {
-		found = []mend.Located{{Path: env.Opt.Store, Layout: env.Opt.Layout}}
+		found = []mend.Located{{Path: env.Opt.Store}}
 	}
 	for _, l := range found {
 		if path, err := filepath.EvalSymlinks(l.Path); err == nil && path == e.Store.Root {

@@ -134,7 +134,7 @@ func (env *Env) ByteProgress(what string) (show func(done, total int64), clear f
 // OpenAt opens the store at a path that the user did not name.
 func (env *Env) OpenAt(root string) (*mend.Store, error) {
 	o := env.Opt
-	o.Store, o.Layout = root, ""
+	o.Store = root
 	return mend.Open(o)
 }
 

@@ -89,7 +89,7 @@ var _ ui.Backend = (*uiBackend)(nil)
 func (b *uiBackend) open() error {
 	found := b.Opt.Agents.Stores()
 	if b.Opt.Store != "" {
-		found = []mend.Located{{Path: b.Opt.Store, Layout: b.Opt.Layout}}
+		found = []mend.Located{{Path: b.Opt.Store}}
 	}
 	failed := mend.ErrNoStore
 	for _, at := range found {
