@@ -82,8 +82,7 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 	left = fail.Worst(left, unread)
 	if left != nil {
 		s.LastScan = nil
-		_, hint := fail.Classify(left)
-		s.damaged = hint == fail.SalvageHint || hint == fail.DiskHint
+		s.damaged = fail.IsSalvageable(left)
 	}
 	inForce, err := env.Opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {

@@ -119,14 +119,14 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 				return failed
 			}
 			err = r.propose(c.Store, heads)
-		} else if !offers || !isSalvageable(err) {
+		} else if !offers || !fail.IsSalvageable(err) {
 			left = env.SkipStore(ctx, left, err)
 			continue
 		}
 		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
-		if offers && !f.salvaged && isSalvageable(err) {
+		if offers && !f.salvaged && fail.IsSalvageable(err) {
 			err = f.finish.Salvage(ctx, env, f.WriteFlags)
 			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
 				f.asksError, f.salvaged = false, true
@@ -350,12 +350,6 @@ func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []ch
 		bar.Step()
 	}
 	return some
-}
-
-// isSalvageable reports whether an error is the damage of a database.
-func isSalvageable(err error) bool {
-	_, hint := fail.Classify(err)
-	return hint == fail.SalvageHint || hint == fail.DiskHint
 }
 
 // lacksFolder reports whether a session stays broken because its folder is gone.

@@ -182,12 +182,12 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 		err := c.CheckFile(ctx, 0)
 		done()
 		switch {
-		case !isSalvageable(err):
+		case !fail.IsSalvageable(err):
 			continue
 		case (!env.CanAsk || env.JSON) && !f.Yes:
 			return true, err
 		}
-		env.Opt.Store, env.Opt.Layout = c.ID().Root, ""
+		env.Opt.Store = c.ID().Root
 		return true, f.finish.Salvage(ctx, env, f.WriteFlags)
 	}
 	env.Say("mend checked the databases: none of them is damaged now.")
@@ -274,7 +274,7 @@ func offerTrim(ctx context.Context, env *frame.Env, c *mend.Store, head change.H
 		return frame.ErrProblems
 	}
 	env.Printf("\n")
-	env.Opt.Store, env.Opt.Layout = c.ID().Root, ""
+	env.Opt.Store = c.ID().Root
 	return f.finish.Trim(ctx, env, []string{head.ID}, f.WriteFlags, repair.TrimRequest{
 		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.Force,
 	})
