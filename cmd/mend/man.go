@@ -67,7 +67,7 @@ func manText(text string) string {
 	for _, r := range term.Rows(text) {
 		switch {
 		case r[0] == "":
-			b.WriteString(r[1] + "\n")
+			fmt.Fprintf(&b, "%s\n", r[1])
 		case last[0] == "":
 			b.WriteString("\n")
 			fallthrough

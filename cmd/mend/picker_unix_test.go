@@ -102,9 +102,9 @@ func (s *screen) press(keys string) {
 
 // TestPicker picks on a terminal of 80 columns and 24 rows: by the arrows, by the filter, or not.
 func TestPicker(t *testing.T) {
-	var rows [][]string
+	var rows [][]any
 	for i := range 100 {
-		rows = append(rows, []string{fmt.Sprintf("ses_%03d", i), term.Faint("3 days ago"), fmt.Sprintf("Title %d, %s", i, strings.Repeat("long ", 30))})
+		rows = append(rows, []any{fmt.Sprintf("ses_%03d", i), term.Faint("3 days ago"), fmt.Sprintf("Title %d, %s", i, strings.Repeat("long ", 30))})
 	}
 	rows[70][2] = "家族 👩‍👩‍👧 שלום"
 	for name, c := range map[string]struct {

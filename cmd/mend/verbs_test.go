@@ -35,7 +35,7 @@ func TestHelpForm(t *testing.T) {
 			t.Errorf("%s: arguments are completed as files", cmd.CommandPath())
 		}
 		for _, width := range []int{80, 100} {
-			for line := range strings.Lines(frame.HelpText(cmd, width)) {
+			for line := range strings.Lines(string(frame.HelpText(cmd, width))) {
 				if len([]rune(line)) > width+1 && !strings.Contains(line, "mend completion") && strings.Contains(strings.TrimSpace(line), " ") {
 					t.Errorf("%s at %d columns: %q", cmd.CommandPath(), width, line)
 				}

@@ -62,12 +62,12 @@ func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (
 	for _, w := range answers {
 		keys = append(keys, w.key())
 	}
-	question += " [" + strings.Join(keys, "/") + "/?]"
+	asked := Sprintf("%s [%s/?]", question, strings.Join(keys, "/"))
 	if t.ErrWidth > 0 {
-		question = Wrap(question, t.ErrWidth-len(" y"))
+		asked = Wrap(asked, t.ErrWidth-len(" y"))
 	}
 	for {
-		t.PrintErr("%s ", question)
+		t.PrintErr("%s ", asked)
 		line, err := Await(ctx, func() (string, error) { return t.Input().ReadString('\n') })
 		word := strings.ToLower(strings.TrimSpace(line))
 		if i := slices.IndexFunc(answers, func(w Answer) bool { return word == w.key() || word == w[0] }); i >= 0 {

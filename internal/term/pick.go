@@ -14,7 +14,7 @@ import (
 // Esc, or q before a filter, leaves.
 type picker struct {
 	title  string
-	rows   [][]string
+	rows   [][]any
 	texts  []string // the rows in lower case, for the filter
 	fit    []int    // the rows that match the filter
 	filter string
@@ -28,10 +28,10 @@ type picker struct {
 // pickerFrame is the number of lines of a picker besides its rows.
 const pickerFrame = 3
 
-func newPicker(title string, rows [][]string) *picker {
+func newPicker(title string, rows [][]any) *picker {
 	p := &picker{title: title, rows: rows, picked: -1, size: tea.WindowSizeMsg{Width: 80, Height: 24}}
 	for _, row := range rows {
-		p.texts = append(p.texts, strings.ToLower(ansi.Strip(strings.Join(row, " "))))
+		p.texts = append(p.texts, strings.ToLower(ansi.Strip(fmt.Sprintln(row...))))
 	}
 	p.setFilter("")
 	return p
@@ -39,7 +39,7 @@ func newPicker(title string, rows [][]string) *picker {
 
 // Pick shows the rows and returns the index of the one that the user picks. The error is from
 // [Terminal.MayAsk], or [ErrDeclined] if the user picks none.
-func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int, error) {
+func (t *Terminal) Pick(ctx context.Context, title string, rows [][]any) (int, error) {
 	if err := t.MayAsk(); err != nil {
 		return 0, err
 	}
@@ -145,20 +145,20 @@ func (p *picker) View() tea.View {
 	if p.done {
 		return tea.NewView("")
 	}
-	lines := []string{Cut(Bold(p.title), p.size.Width)}
+	lines := []Text{Cut(Bold(p.title), p.size.Width)}
 	shown := p.fit[p.top:min(p.top+p.height(), len(p.fit))]
-	rows := make([][]string, len(shown))
+	rows := make([][]any, len(shown))
 	for i, at := range shown {
 		rows[i] = p.rows[at]
 	}
 	for i, line := range Align(rows, p.size.Width-2) {
-		mark := "  "
+		mark := Text("  ")
 		if p.top+i == p.cursor {
 			mark, line = Bold("> "), Bold(line)
 		}
 		lines = append(lines, mark+line)
 	}
-	lines = append(lines, Cut(fmt.Sprintf("Filter: %s_", Escape(p.filter)), p.size.Width),
+	lines = append(lines, Cut(Sprintf("Filter: %s_", p.filter), p.size.Width),
 		Cut(Faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  q quit", len(p.fit), len(p.rows))), p.size.Width))
-	return tea.NewView(printable(strings.Join(lines, "\n")))
+	return tea.NewView(string(Join(lines, "\n")))
 }

@@ -1,7 +1,6 @@
 package term
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,9 +10,9 @@ import (
 
 // No line of the list is wider than the terminal, and each row has its own line.
 func TestPickerWidth(t *testing.T) {
-	var rows [][]string
-	for i, title := range []string{"short", strings.Repeat("long ", 60), "家族 👩‍👩‍👧 שלום " + strings.Repeat("家", 80), Faint("(no title)")} {
-		rows = append(rows, []string{fmt.Sprintf("ses_%d", i), "3 days ago", title})
+	var rows [][]any
+	for i, title := range []Text{"short", Escape(strings.Repeat("long ", 60)), Escape("家族 👩‍👩‍👧 שלום " + strings.Repeat("家", 80)), Faint("(no title)")} {
+		rows = append(rows, []any{Sprintf("ses_%d", i), "3 days ago", title})
 	}
 	for _, width := range []int{40, 80, 200} {
 		p := newPicker("Which session?", rows)

@@ -1,7 +1,6 @@
 // Package term is terminal input and output: wrapped, aligned and coloured text, a pager for long text, progress,
 // questions, and a list to pick from. Without a terminal, texts are neither wrapped nor coloured, and nothing is asked.
-// No printed text controls the terminal: control characters are escaped, except ends of lines, so text for a single
-// line must go through [Escape] or [OneLine] first.
+// No printed text controls the terminal, breaks a line or has a colour of its own: what is no [Text] is escaped.
 //
 // It may import internal/fail. Read [Terminal.Ask] and [Terminal.PrintRows] first.
 package term
@@ -86,44 +85,39 @@ func (t *Terminal) Buffer() (end func()) {
 	}
 }
 
-// Printf writes text to standard output, except in JSON mode. Control characters are escaped.
+// Printf writes text to standard output, except in JSON mode. For the arguments see [Sprintf].
 func (t *Terminal) Printf(format string, args ...any) {
 	if !t.JSON {
-		fmt.Fprint(t, printable(fmt.Sprintf(format, args...)))
+		write(t, Sprintf(format, args...))
 	}
+}
+
+// write writes a text.
+func write(w io.Writer, text Text) {
+	_, _ = io.WriteString(w, strings.ReplaceAll(string(text), hardBlank, " ")) // see [Terminal.WriteError]
 }
 
 // PrintText writes stored text to standard output, except in JSON mode. Ends of lines and tabs stay, other
 // control characters are escaped.
 func (t *Terminal) PrintText(text string) {
-	if t.JSON {
-		return
-	}
 	for line := range strings.Lines(text) {
-		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		for i := range columns {
-			columns[i] = Escape(columns[i])
+		var columns []Text
+		for column := range strings.SplitSeq(strings.TrimSuffix(line, "\n"), "\t") {
+			columns = append(columns, Escape(column))
 		}
-		fmt.Fprintln(t, strings.Join(columns, "\t"))
+		t.Printf("%s\n", Join(columns, "\t"))
 	}
 }
 
-// PrintErr writes text to standard error. Control characters are escaped.
-func (t *Terminal) PrintErr(format string, args ...any) {
-	fmt.Fprint(t.Err, printable(fmt.Sprintf(format, args...)))
-}
+// PrintErr writes text to standard error. For the arguments see [Sprintf].
+func (t *Terminal) PrintErr(format string, args ...any) { write(t.Err, Sprintf(format, args...)) }
 
-// Say prints a sentence, wrapped to the terminal.
-func (t *Terminal) Say(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if t.Width > 0 {
-		text = Wrap(text, t.Width)
-	}
-	t.Printf("%s\n", text)
-}
+// Say prints a sentence, wrapped to the terminal. For the arguments see [Sprintf].
+func (t *Terminal) Say(format string, args ...any) { t.SayAt(0, format, args...) }
 
-// SayAt prints a sentence that begins at a column, wrapped to the terminal.
-func (t *Terminal) SayAt(column int, text string) {
+// SayAt prints a sentence that begins at a column, wrapped to the terminal. For the arguments see [Sprintf].
+func (t *Terminal) SayAt(column int, format string, args ...any) {
+	text := Sprintf(format, args...)
 	if t.Width > 0 {
 		text = WrapAt(text, column, t.Width)
 	}
@@ -131,7 +125,7 @@ func (t *Terminal) SayAt(column int, text string) {
 }
 
 // PrintRows prints rows with aligned columns, each after the indent.
-func (t *Terminal) PrintRows(rows [][]string, indent string) {
+func (t *Terminal) PrintRows(rows [][]any, indent string) {
 	width := t.Width
 	if width > 0 {
 		width -= len(indent)
@@ -177,10 +171,11 @@ func (t *Terminal) TextWidth() int {
 }
 
 // Message prints a text on standard error after a label. On a terminal the text is wrapped, and its further
-// lines are indented by the label.
-func (t *Terminal) Message(label, text string) {
+// lines are indented by the label. For the arguments see [Sprintf].
+func (t *Terminal) Message(label Text, format string, args ...any) {
+	text := Sprintf(format, args...)
 	if t.ErrWidth > 0 {
-		text = WrapAt(text, ansi.StringWidth(label)+1, t.ErrWidth)
+		text = WrapAt(text, ansi.StringWidth(string(label))+1, t.ErrWidth)
 	}
 	t.PrintErr("%s %s\n", label, text)
 }
@@ -190,7 +185,7 @@ func (t *Terminal) Note(text string) {
 	t.noting.Lock()
 	defer t.noting.Unlock()
 	if !t.noted[text] {
-		t.Message(Warn("note:"), Escape(text))
+		t.Message(Warn("note:"), "%s", text)
 	}
 	if t.noted == nil {
 		t.noted = map[string]bool{}

@@ -4,38 +4,93 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/fatih/color"
 )
 
-// Colours are used if standard output is a terminal and NO_COLOR is not set.
+// A Text is text for a terminal: escaped, with the colours and ends of lines of this package. Only this package
+// makes one, except of a constant. What prints takes any value, and escapes it if it is no Text.
+type Text string
+
+// The styles. Colours are used if standard output is a terminal and NO_COLOR is not set.
 var (
-	Bold    = color.New(color.Bold).SprintFunc()
-	Faint   = color.New(color.Faint).SprintFunc()
-	Bad     = color.New(color.FgRed, color.Bold).SprintFunc()
-	Warn    = color.New(color.FgYellow).SprintFunc()
-	Good    = color.New(color.FgGreen).SprintFunc()
-	Added   = color.New(color.FgGreen).SprintFunc()
-	Removed = color.New(color.FgRed).SprintFunc()
+	Bold    = style(color.Bold)
+	Faint   = style(color.Faint)
+	Bad     = style(color.FgRed, color.Bold)
+	Warn    = style(color.FgYellow)
+	Good    = style(color.FgGreen)
+	Added   = style(color.FgGreen)
+	Removed = style(color.FgRed)
 )
+
+// style returns a function that gives a value the attributes.
+func style(attributes ...color.Attribute) func(value any) Text {
+	c := color.New(attributes...)
+	return func(value any) Text { return Text(c.Sprint(escaped(value))) }
+}
+
+// escaped returns the text of a value, which has no controls unless it is a Text.
+func escaped(value any) Text {
+	if text, ok := value.(Text); ok {
+		return text
+	}
+	return Escape(fmt.Sprint(value))
+}
+
+// Sprintf formats as [fmt.Sprintf] does, and escapes each argument that is neither a Text nor a plain number.
+func Sprintf(format string, args ...any) Text {
+	for i, arg := range args {
+		if !isNumber(arg) {
+			args[i] = escaped(arg)
+		}
+	}
+	return Text(fmt.Sprintf(format, args...))
+}
+
+// isNumber reports whether a value is a number or a truth value without a text of its own.
+func isNumber(value any) bool {
+	switch value.(type) {
+	case nil, error, fmt.Stringer:
+		return false
+	}
+	return reflect.TypeOf(value).Kind() <= reflect.Complex128
+}
+
+// Plain returns the text without its colours.
+func (t Text) Plain() string { return ansi.Strip(string(t)) }
+
+// Join joins texts as [strings.Join] does.
+func Join(texts []Text, separator Text) Text {
+	var b strings.Builder
+	for i, t := range texts {
+		if i > 0 {
+			b.WriteString(string(separator))
+		}
+		b.WriteString(string(t))
+	}
+	return Text(b.String())
+}
 
 // hardBlank is a blank at which text is not wrapped.
 const hardBlank = "\u00a0"
 
 // Command formats a command within a sentence: bold, and on one line.
-func Command(text string) string { return Bold(strings.ReplaceAll(text, " ", hardBlank)) }
+func Command(command string) Text {
+	return Bold(Text(strings.ReplaceAll(string(Escape(command)), " ", hardBlank)))
+}
 
-// Escape escapes control characters and invalid UTF-8 as in a Go string, so that stored text
+// Escape escapes control characters, ends of lines too, and invalid UTF-8 as in a Go string, so that stored text
 // cannot control the terminal.
-func Escape(s string) string {
+func Escape(s string) Text {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }) {
-		return s
+		return Text(s)
 	}
 	var b strings.Builder
 	before := rune(0)
@@ -50,33 +105,8 @@ func Escape(s string) string {
 		}
 		before = c
 	}
-	return b.String()
+	return Text(b.String())
 }
-
-// kept matches the control sequences that [printable] does not escape: ends of lines, and the colours above.
-var kept = regexp.MustCompile("\n|\x1b\\[(?:[012]|22|0;22|31;1|3[123])m")
-
-// printable escapes control characters in everything that is printed, except ends of lines and the colours of
-// this package. Escaped text stays unchanged.
-func printable(s string) string {
-	s = strings.ReplaceAll(s, hardBlank, " ")
-	if !strings.Contains(s, "\x1b") && !strings.Contains(s, "\n") {
-		return Escape(s)
-	}
-	own := kept
-	if color.NoColor {
-		own = lineEnd
-	}
-	var b strings.Builder
-	done := 0
-	for _, at := range own.FindAllStringIndex(s, -1) {
-		b.WriteString(Escape(s[done:at[0]]) + s[at[0]:at[1]])
-		done = at[1]
-	}
-	return b.String() + Escape(s[done:])
-}
-
-var lineEnd = regexp.MustCompile("\n")
 
 // isJoiner reports whether the rune joins its neighbours, or keeps them apart, as in emoji of
 // several people and in Persian words.
@@ -93,16 +123,25 @@ func runeAt(s string) rune {
 	return 0
 }
 
-// OneLine returns escaped text on one line, with at most n characters.
+// Lines returns the texts, each on its own line.
+func Lines(texts []string) Text {
+	lines := make([]Text, len(texts))
+	for i, text := range texts {
+		lines[i] = Escape(text)
+	}
+	return Join(lines, "\n")
+}
+
+// OneLine returns a text on one line, with at most n characters.
 func OneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {
 		s = string(r[:n-1]) + "…"
 	}
-	return Escape(s)
+	return s
 }
 
-// Sentence returns escaped text without its final period.
+// Sentence returns a text on one line, without its final period.
 func Sentence(s string) string { return strings.TrimSuffix(OneLine(s, 500), ".") }
 
 // FirstSentence returns the first sentence of a text, without its full stop.

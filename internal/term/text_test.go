@@ -38,12 +38,12 @@ func TestNothingControls(t *testing.T) {
 			x.Printf("%s %v\n", hostile, []string{hostile})
 			x.PrintErr("%s\n", hostile)
 			x.Say("%s %s", Bold(hostile), Command("mend "+hostile))
-			x.SayAt(2, hostile)
-			x.PrintRows([][]string{{hostile, Bad(hostile)}}, "  ")
-			x.Message(hostile, hostile)
+			x.SayAt(2, "%s", hostile)
+			x.PrintRows([][]any{{hostile, Bad(hostile)}}, "  ")
+			x.Message(Escape(hostile), "%s", hostile)
 			x.Note(hostile)
 			_, _ = x.Ask(context.Background(), hostile, []Answer{{"yes", hostile}, {"no", hostile}})
-			out.WriteString(newPicker(hostile, [][]string{{hostile}}).View().Content)
+			out.WriteString(newPicker(hostile, [][]any{{hostile}}).View().Content)
 		}
 		text := out.String()
 		if coloured != strings.Contains(text, "\x1b[1m") {
@@ -60,7 +60,7 @@ func TestNothingControls(t *testing.T) {
 			}
 		}
 	}
-	if text := Escape(Escape(hostile)); text != Escape(hostile) {
+	if text := Escape(string(Escape(hostile))); text != Escape(hostile) {
 		t.Error("a text that is escaped twice differs")
 	}
 }

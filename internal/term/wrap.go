@@ -16,7 +16,7 @@ const (
 
 // A Row is a term and its text: a row of a definition list. Without a term it is a paragraph, and without
 // both it is the blank line between two paragraphs.
-type Row [2]string
+type Row [2]Text
 
 // listRow matches a row of a definition list: an indented term, two spaces, its meaning.
 var listRow = regexp.MustCompile(`^  (\S.*?)(?:  +(\S.*))?$`)
@@ -34,94 +34,97 @@ func Rows(text string) []Row {
 			rows = append(rows, Row{})
 		case isRow:
 			m := listRow.FindStringSubmatch(line)
-			rows = append(rows, Row{m[1], m[2]})
+			rows = append(rows, Row{Escape(m[1]), Escape(m[2])})
 		case last >= 0 && rows[last] != (Row{}):
-			rows[last][1] = strings.TrimSpace(rows[last][1] + " " + strings.TrimSpace(line))
+			rows[last][1] = Escape(strings.TrimSpace(string(rows[last][1]) + " " + strings.TrimSpace(line)))
 		default:
-			rows = append(rows, Row{"", strings.TrimSpace(line)})
+			rows = append(rows, Row{"", Escape(strings.TrimSpace(line))})
 		}
 	}
 	return rows[:len(rows)-1]
 }
 
 // WrapText wraps a text of paragraphs and definition lists.
-func WrapText(text string, width int) string { return WrapRows(Rows(text), 0, width) }
+func WrapText(text string, width int) Text { return WrapRows(Rows(text), 0, width) }
 
 // WrapRows wraps rows. The meanings of a definition list start at a common column, which is at least the
 // given one.
-func WrapRows(rows []Row, column, width int) string {
+func WrapRows(rows []Row, column, width int) Text {
 	for _, r := range rows {
-		if n := ansi.StringWidth(r[0]); r[0] != "" && n <= width/2-4 {
+		if n := ansi.StringWidth(string(r[0])); r[0] != "" && n <= width/2-4 {
 			column = max(column, n+4)
 		}
 	}
 	var b strings.Builder
 	for _, r := range rows {
 		if r[0] == "" {
-			b.WriteString(Wrap(r[1], width) + "\n")
+			b.WriteString(string(Wrap(r[1], width)) + "\n")
 			continue
 		}
-		b.WriteString("  " + r[0])
+		b.WriteString("  " + string(r[0]))
 		if r[1] != "" {
-			start := ansi.StringWidth(r[0]) + 2
+			start := ansi.StringWidth(string(r[0])) + 2
 			if start > column-2 {
 				b.WriteByte('\n')
 				start = 0
 			}
 			b.WriteString(strings.Repeat(" ", column-start))
-			b.WriteString(WrapAt(r[1], column, width))
+			b.WriteString(string(WrapAt(r[1], column, width)))
 		}
 		b.WriteByte('\n')
 	}
-	return b.String()
+	return Text(b.String())
 }
 
 // WrapAt wraps text that starts at a column. All further lines start there too.
-func WrapAt(text string, column, width int) string {
-	return strings.ReplaceAll(Wrap(text, max(width-column, minWidth/2)), "\n", "\n"+strings.Repeat(" ", column))
+func WrapAt(text Text, column, width int) Text {
+	lines := strings.Split(string(Wrap(text, max(width-column, minWidth/2))), "\n")
+	return Text(strings.Join(lines, "\n"+strings.Repeat(" ", column)))
 }
 
 // Wrap wraps text between words. Unlike [ansi.Wordwrap] it does not break names at a hyphen.
-func Wrap(text string, width int) string {
+func Wrap(text Text, width int) Text {
 	const hyphen = "\u2011"
-	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+	wrapped := ansi.Wordwrap(strings.ReplaceAll(string(text), "-", hyphen), width, "")
+	return Text(strings.ReplaceAll(wrapped, hyphen, "-"))
 }
 
 // Align returns a line for each row: its cells in columns two blanks apart, cut to width, or not cut if width
-// is 0. Cells may have colours. Columns without text are left out. The last column is not padded, so a
+// is 0. A cell that is no [Text] is escaped. Columns without text are left out. The last column is not padded, so a
 // right-to-left title moves no other cell.
-func Align(rows [][]string, width int) []string {
+func Align(rows [][]any, width int) []Text {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
+			widths[i] = max(widths[i], ansi.StringWidth(string(escaped(cell))))
 		}
 	}
-	lines := make([]string, len(rows))
+	lines := make([]Text, len(rows))
 	for n, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
 			if widths[i] == 0 {
 				continue
 			}
+			text := string(escaped(cell))
+			line.WriteString(text)
 			if i == len(row)-1 {
-				line.WriteString(cell)
 				break
 			}
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+			line.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+2))
 		}
-		lines[n] = Cut(strings.TrimRight(line.String(), " "), width)
+		lines[n] = Cut(Text(strings.TrimRight(line.String(), " ")), width)
 	}
 	return lines
 }
 
 // Cut returns the line with at most width columns, or the whole line if width is 0.
-func Cut(line string, width int) string {
-	if width <= 0 || ansi.StringWidth(line) <= width {
+func Cut(line Text, width int) Text {
+	if width <= 0 || ansi.StringWidth(string(line)) <= width {
 		return line
 	}
-	return ansi.Truncate(line, width, "…")
+	return Text(ansi.Truncate(string(line), width, "…"))
 }

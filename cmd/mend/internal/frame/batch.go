@@ -389,7 +389,7 @@ func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (cha
 		err = fail.WithHint(err, "nothing was changed: another program wrote to it meanwhile. Run the command again")
 	}
 	for _, path := range e.Kept {
-		env.SayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), term.Escape(path)))
+		env.SayAt(2, "%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), path)
 	}
 	return e, err
 }

@@ -59,14 +59,14 @@ func ShellWord(w string) string {
 	if plainWord.MatchString(w) {
 		return w
 	}
-	return "'" + strings.ReplaceAll(term.Escape(w), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(string(term.Escape(w)), "'", `'\''`) + "'"
 }
 
 // PrintContinueCommand prints how to continue a session of an agent. it is the session's name in the sentence.
 func (env *Env) PrintContinueCommand(agentName string, h change.Head, it string) {
 	command := ContinueCommand(agentName, h)
 	env.SetAnswers(ContinueAnswer{Continue: command})
-	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
+	env.Printf("To continue %s: %s\n", it, term.Bold(command))
 }
 
 // ContinueCommand returns the command that continues a session in its folder.

@@ -37,8 +37,13 @@ func Candidates(cmd *cobra.Command, env *Env, found Completions, args []string, 
 		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // ids come with their titles
 	})
 	all = all[:min(len(all), maxCompletions)]
-	for i := range all {
-		all[i] = before + all[i]
+	all = slices.DeleteFunc(all, func(c cobra.Completion) bool {
+		name, _, _ := strings.Cut(c, "\t")
+		return string(term.Escape(name)) != name // the shell would print it
+	})
+	for i, c := range all {
+		name, about, _ := strings.Cut(c, "\t")
+		all[i] = cobra.CompletionWithDesc(before+name, string(term.Escape(about)))
 	}
 	return all, directive
 }

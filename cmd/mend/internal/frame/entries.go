@@ -168,7 +168,7 @@ func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.R
 		return nil
 	}
 	defer env.Buffer()()
-	var rows [][]string
+	var rows [][]any
 	for e := range es {
 		rows = append(rows, show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID])))
 	}
@@ -202,7 +202,7 @@ func ShowOperation(env *Env, op show.Operation, release func()) error {
 	release() // a person may read the page for a long time
 	first, id := op[len(op)-1], mend.OperationOf(op[0])
 	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.State())
-	show.EntryLine(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+term.Escape(first.Version))
+	show.EntryLine(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+first.Version)
 	show.EntryList(env.Terminal, "By", show.ActorTexts(first.Actor))
 	show.EntryLine(env.Terminal, "Changed", op.What()+" of "+op.Sessions())
 	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.State == change.Committed && e.UndoneBy == "" }) {

@@ -146,9 +146,9 @@ func (env *Env) PrintError(err error) {
 		return
 	}
 	env.lastError = err.Error()
-	env.Message(term.Bad("mend:"), term.Escape(err.Error()))
+	env.Message(term.Bad("mend:"), "%s", err.Error())
 	if h := env.Hint(err); h != "" {
-		env.Message("     ", term.Faint(term.Escape(h)))
+		env.Message("     ", "%s", term.Faint(h))
 	}
 }
 

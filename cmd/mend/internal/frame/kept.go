@@ -275,7 +275,7 @@ var StateTexts = map[string]string{
 // PrintRestore describes a restore.
 func PrintRestore(env *Env, head change.Head, done mend.Restored) {
 	if text := StateTexts[done.State]; text != "" && len(done.Fixed) == 0 {
-		env.SayAt(2, text)
+		env.SayAt(2, "%s", text)
 	}
 	switch from := done.From; {
 	case len(done.Plan.Ops) == 0 && done.State != "":
@@ -283,30 +283,30 @@ func PrintRestore(env *Env, head change.Head, done mend.Restored) {
 	case len(done.Plan.Ops) == 0:
 		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are not part of it: mend does not bring those back.")
 	case done.State == mend.PromptsOnly:
-		env.SayAt(2, fmt.Sprintf("%s, after a note that tells the model what is missing. %s stays as it is.", term.CountWords(done.Messages-1, "prompt comes back", "prompts come back"), term.Escape(term.ShortenHome(done.Other))))
+		env.SayAt(2, "%s, after a note that tells the model what is missing. %s stays as it is.", term.CountWords(done.Messages-1, "prompt comes back", "prompts come back"), term.ShortenHome(done.Other))
 	case done.Other != "":
-		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and is copied into this store. The original stays unchanged.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
+		env.SayAt(2, "It is in %s with %s, and is copied into this store. The original stays unchanged.", term.ShortenHome(done.Other), term.Count(done.Messages, "message"))
 	case from == nil && strings.HasPrefix(done.State, "before"):
-		env.SayAt(2, fmt.Sprintf("It is restored to its state %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
+		env.SayAt(2, "It is restored to its state %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change"))
 	case from == nil:
 		for _, d := range done.Fixed {
-			env.SayAt(2, term.OneLine(d.Why, 400))
-			env.SayAt(2, "After the restore: "+term.OneLine(strings.ToLower(d.Fix[:1])+d.Fix[1:], 400))
+			env.SayAt(2, "%s", term.OneLine(d.Why, 400))
+			env.SayAt(2, "After the restore: %s", term.OneLine(strings.ToLower(d.Fix[:1])+d.Fix[1:], 400))
 		}
 	default:
-		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))
+		env.SayAt(2, "It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now)
 		if other := done.Beside; other != nil {
 			when := "later"
 			if other.Time.Before(from.Time) {
 				when = "earlier"
 			}
-			env.SayAt(2, fmt.Sprintf("It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.CommandLine("restore", head.ID, "--at", other.ID))))
+			env.SayAt(2, "It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.CommandLine("restore", head.ID, "--at", other.ID)))
 		}
 		if done.Joined {
-			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s in all.", term.Count(done.Messages, "message")))
+			env.SayAt(2, "What it has now stays, and what is missing is added: %s in all.", term.Count(done.Messages, "message"))
 		}
 	}
 	if done.Unread != "" {
-		env.SayAt(2, fmt.Sprintf("%s it is not complete. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300)))
+		env.SayAt(2, "%s it is not complete. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300))
 	}
 }

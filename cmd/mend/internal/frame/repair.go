@@ -73,7 +73,7 @@ func (r *RepairBatch) checkRepaired(p show.Proposal) error {
 	}
 	for _, d := range x.Diagnoses {
 		if d.Severity == repair.Broken {
-			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.CommandLine("fix", p.Head.ID)))
+			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), d.Why, term.Command(r.CommandLine("fix", p.Head.ID)))
 			return ErrProblems
 		}
 	}

@@ -251,7 +251,7 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 	rows := show.SessionRows(env.Terminal, headsOf(found), heads)
 	if slices.ContainsFunc(found, func(s NamedSession) bool { return s.StoreID.Agent != found[0].StoreID.Agent }) {
 		for i, s := range found {
-			rows[i] = slices.Insert(rows[i], 1, agents.Title(s.StoreID))
+			rows[i] = slices.Insert(rows[i], 1, any(agents.Title(s.StoreID)))
 		}
 	}
 	if !env.CanAsk {
@@ -286,7 +286,7 @@ func headsOf(all []NamedSession) []change.Head {
 const maxAmbiguous = 10
 
 // listAmbiguous prints the first of the sessions that an ambiguous name means.
-func listAmbiguous(t *term.Terminal, rows [][]string) {
+func listAmbiguous(t *term.Terminal, rows [][]any) {
 	for _, line := range term.Align(rows[:min(len(rows), maxAmbiguous)], t.Width) {
 		t.PrintErr("%s\n", line)
 	}

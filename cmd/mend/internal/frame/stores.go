@@ -183,7 +183,7 @@ func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovere
 	for _, e := range done {
 		env.PrintErr("Recovered the pending repair %s: %s.\n", e.ID, e.State)
 		if e.State == change.Conflicted {
-			env.Message("     ", term.Faint(ResolveHint(e.ID)))
+			env.Message("     ", "%s", term.Faint(ResolveHint(e.ID)))
 		}
 	}
 	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails later
@@ -208,7 +208,7 @@ func warnPending(ctx context.Context, env *Env, c *mend.Store) {
 }
 
 func printPending(env *Env, e change.Entry) {
-	env.Message(term.Warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, env.WithStore(`run "mend recover"`)))
+	env.Message(term.Warn("mend:"), "repair %s is pending: %s", e.ID, env.WithStore(`run "mend recover"`))
 }
 
 // WarnAbandoned reports staged changes without an entry in this journal.
@@ -218,7 +218,7 @@ func WarnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 		found, _ = c.Reader().Abandoned(own)
 	}
 	for _, path := range found {
-		t.Message(term.Warn("mend:"), term.Escape(path)+" belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it")
+		t.Message(term.Warn("mend:"), "%s belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it", path)
 	}
 }
 
@@ -241,9 +241,9 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 		case err != nil:
 			env.Note(err.Error())
 		case len(who) > 0:
-			env.Say("%s is open in %s.", term.Escape(term.ShortenHome(c.ID().Root)), term.Escape(strings.Join(who, " and ")))
+			env.Say("%s is open in %s.", term.ShortenHome(c.ID().Root), strings.Join(who, " and "))
 		default:
-			env.Say("No process has %s open now.", term.Escape(term.ShortenHome(c.ID().Root)))
+			env.Say("No process has %s open now.", term.ShortenHome(c.ID().Root))
 		}
 	}
 }
@@ -312,10 +312,10 @@ func (env *Env) NextStore(c *mend.Store) {
 
 // PrintStore prints the path of a store, and by which version and setting it is judged.
 func PrintStore(env *Env, c *mend.Store) {
-	line := term.Escape(term.ShortenHome(c.ID().Root))
+	line := term.ShortenHome(c.ID().Root)
 	v := c.Version("")
 	if note := v.Note(); note != "" {
-		line += ", requests of " + agents.Title(c.ID()) + " " + term.Escape(note)
+		line += ", requests of " + agents.Title(c.ID()) + " " + note
 	} else if v.Name != "" {
 		line += ", " + agents.Title(c.ID()) + " " + term.OneLine(v.Name, 30)
 	}
@@ -324,7 +324,7 @@ func PrintStore(env *Env, c *mend.Store) {
 	}
 	env.Printf("%s\n", term.Faint(line))
 	if other := c.Reader().Former(); other != "" {
-		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
+		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.ShortenHome(other)+")"))
 	}
 	env.Printf("\n")
 }

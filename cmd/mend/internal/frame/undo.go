@@ -232,7 +232,7 @@ func addUndoHint(err error, e change.Entry) error {
 // PrintBound prints the effect of a plan on bound thinking.
 func (env *Env) PrintBound(b *change.BoundThinking) {
 	if what := b.Loses(); what != "" {
-		env.SayAt(2, "Lost: "+what)
+		env.SayAt(2, "Lost: %s", what)
 	}
 }
 

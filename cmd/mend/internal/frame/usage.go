@@ -197,21 +197,20 @@ func (f *WriteFlags) Add(cmd *cobra.Command, force string) {
 // PrintHelp prints the help of a verb.
 func PrintHelp(env *Env, cmd *cobra.Command) {
 	text := HelpText(cmd, env.TextWidth())
-	env.SetAnswer("help", text)
+	env.SetAnswer("help", string(text))
 	env.Printf("%s", text)
 }
 
 // HelpText returns the help of a verb or a topic, wrapped.
-func HelpText(cmd *cobra.Command, width int) string {
-	var b strings.Builder
-	b.WriteString(term.WrapText(cmp.Or(cmd.Long, cmd.Short+"."), width))
-	section := func(title, text string) {
+func HelpText(cmd *cobra.Command, width int) term.Text {
+	help := term.WrapText(cmp.Or(cmd.Long, cmd.Short+"."), width)
+	section := func(title string, text term.Text) {
 		if text != "" {
-			fmt.Fprintf(&b, "\n%s\n%s", term.Bold(title), text)
+			help += term.Sprintf("\n%s\n%s", term.Bold(title), text)
 		}
 	}
 	if cmd.Runnable() && cmd.HasParent() {
-		section("Usage", "  "+cmd.UseLine()+"\n")
+		section("Usage", term.Sprintf("  %s\n", cmd.UseLine()))
 	}
 	for _, g := range cmd.Groups() {
 		section(g.Title, commandList(cmd, g.ID, width))
@@ -231,9 +230,9 @@ func HelpText(cmd *cobra.Command, width int) string {
 	case cmd.Name() == FlagsTopic:
 		section("Global flags", flagList(cmd.Root().PersistentFlags(), width))
 	case cmd.Runnable():
-		b.WriteString("\nGlobal flags: mend help flags\n")
+		help += "\nGlobal flags: mend help flags\n"
 	}
-	return b.String()
+	return help
 }
 
 const learnMore = `
@@ -243,7 +242,7 @@ const learnMore = `
   mend explain CODE     what a code in the output means, such as R11`
 
 // commandList returns the commands of a group, one per line.
-func commandList(parent *cobra.Command, group string, width int) string {
+func commandList(parent *cobra.Command, group string, width int) term.Text {
 	var rows []term.Row
 	column := 0
 	for _, cmd := range parent.Commands() {
@@ -252,14 +251,14 @@ func commandList(parent *cobra.Command, group string, width int) string {
 		}
 		column = max(column, len(cmd.Name())+4)
 		if cmd.GroupID == group {
-			rows = append(rows, term.Row{cmd.Name(), cmd.Short})
+			rows = append(rows, term.Row{term.Escape(cmd.Name()), term.Escape(cmd.Short)})
 		}
 	}
 	return term.WrapRows(rows, column, width)
 }
 
 // flagList returns the visible flags, one per line.
-func flagList(flags *pflag.FlagSet, width int) string {
+func flagList(flags *pflag.FlagSet, width int) term.Text {
 	var rows []term.Row
 	values := map[string]string{"string": "TEXT", "strings": "LIST", "stringArray": "TEXT", "int": "N"}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -274,7 +273,7 @@ func flagList(flags *pflag.FlagSet, width int) string {
 		if value != "" {
 			name += " " + cmp.Or(values[value], value)
 		}
-		rows = append(rows, term.Row{name, usage})
+		rows = append(rows, term.Row{term.Escape(name), term.Escape(usage)})
 	})
 	return term.WrapRows(rows, 0, width)
 }

@@ -223,7 +223,7 @@ func printTopics(t *term.Terminal, topics []topicJSON) {
 			flush()
 			kind = t.Kind
 		}
-		rows = append(rows, term.Row{t.Code, term.FirstSentence(t.Meaning)})
+		rows = append(rows, term.Row{term.Escape(t.Code), term.Escape(term.FirstSentence(t.Meaning))})
 	}
 	flush()
 	t.Printf("%s shows one of these in full.\n", term.Bold("mend explain CODE"))
@@ -238,8 +238,21 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a kind of damage")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
-	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Update", o.Healed}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
-	rows = slices.DeleteFunc(rows, func(r term.Row) bool { return r[1] == "" })
+	var rows []term.Row
+	for _, fact := range [][2]string{
+		{"Error", o.Words},
+		{"Example", o.Example},
+		{"Fix", o.Fix},
+		{"Lost", o.Loses},
+		{"Update", o.Healed},
+		{"Tier", tierText(o)},
+		{"Class", string(o.Class)},
+		{"Rules", strings.Join(o.Rules, ", ")},
+	} {
+		if fact[1] != "" {
+			rows = append(rows, term.Row{term.Escape(fact[0]), term.Escape(fact[1])})
+		}
+	}
 	if len(rows) > 0 {
 		t.Printf("\n%s", term.WrapRows(rows, 0, t.TextWidth()))
 	}
@@ -255,7 +268,9 @@ func tierText(o topicJSON) string {
 }
 
 // wrapped wraps a paragraph for the terminal.
-func wrapped(t *term.Terminal, text string) string { return term.Wrap(text, t.TextWidth()) }
+func wrapped(t *term.Terminal, text string) term.Text {
+	return term.Wrap(term.Escape(text), t.TextWidth())
+}
 
 // providerName returns the display name of a provider's API.
 func providerName(name string) string {

@@ -44,7 +44,7 @@ func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
-			env.Printf("%s\n", term.Cut("  "+blockLine(f, m, b, 60), env.Width))
+			env.Printf("%s\n", term.Cut(blockLine(f, m, b, 60), env.Width))
 			vs.print(env.Terminal, n, m)
 		}
 		vs.print(env.Terminal, n, -1)
@@ -69,7 +69,7 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 		t.Say("\nThe agent is using the session; its next writes may change this.")
 	case !broken && len(f.Violations) > 0:
 		t.Say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
-			term.Escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
+			f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID)
 	case !broken:
 		t.Printf("\n%s\n", term.Good("The provider accepts this."))
 	}
@@ -105,9 +105,9 @@ func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
 // print prints the violations at a position of the request, with the texts of their findings.
 func (vs violations) print(t *term.Terminal, n, m int) {
 	for _, v := range vs.at[[2]int{n, m}] {
-		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
+		t.SayAt(4, "%s %s %s", term.Bad("▲ "+v.Rule), v.Message, term.Faint(strings.Join(violationRecords(v), " ")))
 		if why := vs.reason(v); why != "" {
-			t.SayAt(6, term.Escape(why))
+			t.SayAt(6, "%s", why)
 		}
 	}
 }
@@ -123,8 +123,8 @@ func (vs violations) reason(v request.Violation) string {
 }
 
 // blockLine returns block m of a turn on one line, with at most n characters of its text.
-func blockLine(f mend.Forecast, m int, b *request.Block, n int) string {
-	return fmt.Sprintf("%s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
+func blockLine(f mend.Forecast, m int, b *request.Block, n int) term.Text {
+	return term.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
 }
 
 func blockText(b *request.Block) string {

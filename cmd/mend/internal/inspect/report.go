@@ -82,7 +82,7 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 		return err
 	}
 	env.SetAnswers(ReportAnswer{f.out})
-	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
+	env.Printf("Wrote %s.\n", term.Bold(f.out))
 	env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	return nil
 }

@@ -240,7 +240,7 @@ func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change
 		one := elsewhereJSON{b.Path, len(b.Sessions), r.CommandLine("restore", "--from", b.Path)}
 		r.elsewhere = append(r.elsewhere, one)
 		r.Say("%s of %s not in this store. To bring them back: %s", term.CountWords(one.Sessions, "session", "sessions"),
-			term.Escape(term.ShortenHome(b.Path))+map[bool]string{true: " is", false: " are"}[one.Sessions == 1], term.Command(one.Command))
+			term.ShortenHome(b.Path)+map[bool]string{true: " is", false: " are"}[one.Sessions == 1], term.Command(one.Command))
 	}
 	return err
 }
@@ -343,18 +343,18 @@ func (r *scanReport) printTable(all []change.Head) {
 	for _, f := range r.shown {
 		alike[sameFault(f)]++
 	}
-	var rows [][]string
+	var rows [][]any
 	for _, f := range r.shown {
 		key := sameFault(f)
 		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all
-			about := "to list them: " + term.Command(r.CommandLine("scan", "-v"))
+			about := term.Sprintf("to list them: %s", term.Command(r.CommandLine("scan", "-v")))
 			switch {
 			case f.Err != nil:
-				about = term.OneLine(key, 500)
+				about = term.Escape(term.OneLine(key, 500))
 			case f.Shown() == repair.NoFolder:
-				about = term.Escape(term.ShortenHome(f.Session.Directory)) + " is gone: " + term.Command("mend move "+frame.ShellWord(f.Session.Directory)+" NEW")
+				about = term.Sprintf("%s is gone: %s", term.ShortenHome(f.Session.Directory), term.Command("mend move "+frame.ShellWord(f.Session.Directory)+" NEW"))
 			}
-			rows = append(rows, []string{show.SeverityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
+			rows = append(rows, []any{show.SeverityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
 			alike[key] = 0
 			continue
 		} else if key != "" && n == 0 {
@@ -363,9 +363,9 @@ func (r *scanReport) printTable(all []change.Head) {
 		word, what := show.SeverityWord(f.Severity()), r.whatIsWrong(f)
 		cells := show.SessionCells(r.Terminal, f.Session)
 		if f.Err != nil {
-			cells[len(cells)-1] = show.SessionTitle(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
+			cells[len(cells)-1] = term.Sprintf("%s: %s", show.SessionTitle(f.Session), term.OneLine(f.Err.Error(), 500))
 		}
-		rows = append(rows, append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...))
+		rows = append(rows, append([]any{word, term.Bold(short[f.Session.ID]), what}, cells...))
 	}
 	r.PrintRows(rows, "")
 	r.Printf("\n")
@@ -430,8 +430,8 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 
 // notShown returns the command that restores broken sessions that their agent hides, and its effect; "" if
 // there is none, or if another finding has no fix.
-func (r *scanReport) notShown() string {
-	n, one, moves := 0, "", 0
+func (r *scanReport) notShown() term.Text {
+	n, one, moves := 0, term.Text(""), 0
 	for _, f := range r.shown {
 		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
 			continue
@@ -443,7 +443,7 @@ func (r *scanReport) notShown() string {
 		if n++; f.Shown() == repair.NoFolder {
 			moves++
 		}
-		one = term.Command(command) + " (" + strings.ToLower(why[:1]) + why[1:] + ")."
+		one = term.Sprintf("%s (%s).", term.Command(command), strings.ToLower(why[:1])+why[1:])
 	}
 	restore, move := term.Command(r.CommandLine("restore")), term.Command(r.CommandLine("move"))
 	switch {
@@ -501,9 +501,9 @@ func printUnexamined(env *frame.Env, f mend.Finding) {
 	if f.Err == nil {
 		return
 	}
-	env.SayAt(6, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
+	env.SayAt(6, "%s %s", term.Bad("cannot be examined:"), f.Err.Error())
 	if h := env.Hint(f.Err); h != "" {
-		env.SayAt(6, term.Faint(term.Escape(h)))
+		env.SayAt(6, "%s", term.Faint(h))
 	}
 }
 
@@ -511,16 +511,16 @@ func (r *scanReport) printSummary() {
 	s := r.summary
 	text := countsText(&s)
 	if s.NoFolder > 0 && s.Sessions > 1 {
-		text += fmt.Sprintf(", %d without their folder", s.NoFolder)
+		text += term.Sprintf(", %d without their folder", s.NoFolder)
 	}
 	if r.notes > 0 {
-		text += ", " + term.Count(r.notes, "note")
+		text += term.Sprintf(", %s", term.Count(r.notes, "note"))
 	}
 	switch {
 	case s.Busy > 0 && s.Sessions == 1:
 		text += " (an agent may still be writing it)"
 	case s.Busy > 0:
-		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
+		text += term.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
 	}
 	r.Say("%s", show.SentenceCase(text))
 }

@@ -290,11 +290,11 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 	}
 	if s.LastScan != nil {
 		if texts := shownTexts(env, s.LastScan); len(texts) > 0 {
-			rows = append(rows, term.Row{"Not shown", strings.Join(texts, "\n")})
+			rows = append(rows, term.Row{"Not shown", term.Lines(texts)})
 		}
 	}
 	if texts := expiringTexts(s); len(texts) > 0 {
-		rows = append(rows, term.Row{term.Warn("Deleted soon"), strings.Join(texts, "\n")})
+		rows = append(rows, term.Row{term.Warn("Deleted soon"), term.Lines(texts)})
 	}
 	for _, st := range s.Stores {
 		if st.LastScan != nil && st.LastScan.Damage != "" {
@@ -306,10 +306,10 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 		}
 	}
 	for _, e := range pending {
-		rows = append(rows, term.Row{term.Bad("Pending"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " was interrupted"})
+		rows = append(rows, term.Row{term.Bad("Pending"), term.Sprintf("repair %s of %s was interrupted", term.Bold(e.ID), show.EntryTitle(e))})
 	}
 	for _, e := range conflicted {
-		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " needs your decision"})
+		rows = append(rows, term.Row{term.Bad("Conflict"), term.Sprintf("repair %s of %s needs your decision", term.Bold(e.ID), show.EntryTitle(e))})
 	}
 	for _, e := range inForce {
 		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
@@ -325,7 +325,7 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend install --agent "+ag.Name()+")"))
 		}
 	}
-	rows = append(rows, term.Row{"Live repair", strings.Join(live, "\n")})
+	rows = append(rows, term.Row{"Live repair", term.Lines(live)})
 	if text := s.Kept.text(); text != "" {
 		rows = append(rows, term.Row{"Copies", text})
 	}
@@ -337,12 +337,12 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 }
 
 // lastText describes the last repair and the others of its operation, and how to undo it.
-func (s *StatusJSON) lastText(e change.Entry) string {
+func (s *StatusJSON) lastText(e change.Entry) term.Text {
 	id, what := e.ID, show.EntryTitle(e)
 	if len(s.together) > 1 {
 		id, what = mend.OperationOf(e), s.together.What()+" of "+s.together.Sessions()
 	}
-	return fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
+	return term.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
 }
 
 func storeRows(s StatusJSON) []term.Row {
@@ -356,9 +356,9 @@ func storeRows(s StatusJSON) []term.Row {
 			text += term.Faint("  (not read)")
 		}
 		if st.Version != "" {
-			text += "\n" + term.Faint("requests "+term.Escape(st.Version))
+			text += "\n" + term.Faint("requests "+st.Version)
 		}
-		rows = append(rows, term.Row{agents.Title(change.StoreID{Agent: st.agent}), text})
+		rows = append(rows, term.Row{term.Escape(agents.Title(change.StoreID{Agent: st.agent})), text})
 	}
 	return rows
 }
@@ -380,11 +380,11 @@ const maxWorst = 5
 
 // sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked,
 // each has its own line.
-func sessionsText(env *frame.Env, s StatusJSON) string {
-	var lines []string
+func sessionsText(env *frame.Env, s StatusJSON) term.Text {
+	var lines []term.Text
 	last := s.LastScan
 	if last != nil {
-		lines = []string{scanText(last)}
+		lines = []term.Text{scanText(last)}
 	} else {
 		last = &mend.Summary{}
 		for _, st := range s.Stores {
@@ -398,10 +398,10 @@ func sessionsText(env *frame.Env, s StatusJSON) string {
 			case st.unread:
 				line = term.Bad("cannot be read")
 			case st.earlier != nil:
-				line = "at the last scan, " + term.Age(time.Since(st.earlier.Time)) + ": " + countsText(st.earlier)
+				line = term.Sprintf("at the last scan, %s: %s", term.Age(time.Since(st.earlier.Time)), countsText(st.earlier))
 			}
 			if len(s.Stores) > 1 {
-				line = term.Escape(term.ShortenHome(st.Path)) + ": " + line
+				line = term.Sprintf("%s: %s", term.ShortenHome(st.Path), line)
 			}
 			lines = append(lines, line)
 		}
@@ -411,35 +411,35 @@ func sessionsText(env *frame.Env, s StatusJSON) string {
 		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
 	}
 	short := show.ShortIDs(env.Terminal, heads)
-	var shown [][]string
+	var shown [][]any
 	for _, h := range heads[:min(len(heads), maxWorst)] {
-		shown = append(shown, []string{term.Bold(short[h.ID]), term.Faint(env.AgeCell(show.Age(h))), show.SessionTitle(h)})
+		shown = append(shown, []any{term.Bold(short[h.ID]), term.Faint(env.AgeCell(show.Age(h))), show.SessionTitle(h)})
 	}
 	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
 	if n := len(heads) - len(shown); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
+		lines = append(lines, term.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
 	}
 	if last.Lost > 0 {
-		lines = append(lines, "what was lost: "+env.CommandLine("scan", "-v"))
+		lines = append(lines, term.Sprintf("what was lost: %s", env.CommandLine("scan", "-v")))
 	}
-	return strings.Join(lines, "\n")
+	return term.Join(lines, "\n")
 }
 
 // scanText returns the counts of a scan of the present store, or that it was not scanned.
-func scanText(l *mend.Summary) string {
+func scanText(l *mend.Summary) term.Text {
 	if l == nil {
 		return "not checked yet"
 	}
-	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
+	return term.Sprintf("%s (checked %s)", countsText(l), term.Age(time.Since(l.Time)))
 }
 
 // countsText returns how many sessions are broken, at risk and healthy; for a single session, its state.
-func countsText(l *mend.Summary) string {
-	var texts []string
+func countsText(l *mend.Summary) term.Text {
+	var texts []term.Text
 	for _, x := range [...]struct {
 		n      int
 		text   string
-		colour func(...any) string
+		colour func(any) term.Text
 	}{
 		{l.Broken, brokenCount(l), term.Bad},
 		{l.Latent, fmt.Sprintf("%d %s", l.Latent, show.AtRisk), term.Warn},
@@ -460,7 +460,7 @@ func countsText(l *mend.Summary) string {
 	if len(texts) == 0 {
 		return "no sessions"
 	}
-	return term.Count(l.Sessions, "session") + ": " + strings.Join(texts, ", ")
+	return term.Sprintf("%s: %s", term.Count(l.Sessions, "session"), term.Join(texts, ", "))
 }
 
 // brokenCount returns the number of broken sessions, and how many of them could not be examined.
@@ -480,7 +480,7 @@ func hookText(all []show.PluginJSON, a agent.Agent) string {
 		switch {
 		case !p.IsOf(a) || p.State == agent.Absent:
 		case p.State == agent.Foreign:
-			return term.Escape(term.ShortenHome(p.Path)) + " is not mend's: move it away, then run " + install
+			return term.ShortenHome(p.Path) + " is not mend's: move it away, then run " + install
 		case p.State == agent.Unreadable:
 			return "the " + starter(a) + " cannot be read: " + term.OneLine(p.Why, 200)
 		case starter(a) == "plugin" && p.State == agent.Current:
@@ -645,33 +645,33 @@ func (s *keepStatusJSON) gone() (n int) {
 }
 
 // text returns the text of status about copies; "" for nothing.
-func (s *keepStatusJSON) text() string {
+func (s *keepStatusJSON) text() term.Text {
 	if s == nil {
 		return ""
 	}
-	var parts []string
+	var parts []term.Text
 	for _, c := range s.Agents {
 		if c.Last == "" && !s.Automatic {
 			continue
 		}
-		text := fmt.Sprintf("%s: %d of %s covered", agents.Title(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
+		text := term.Sprintf("%s: %d of %s covered", agents.Title(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
 		if c.Last != "" {
-			text += ", last " + term.Age(time.Since(c.last))
+			text += term.Sprintf(", last %s", term.Age(time.Since(c.last)))
 		}
 		if c.Gone > 0 {
-			text += "; " + term.CountWords(c.Gone, "copied session is gone", "copied sessions are gone") + term.Faint(" (mend restore)")
+			text += term.Sprintf("; %s%s", term.CountWords(c.Gone, "copied session is gone", "copied sessions are gone"), term.Faint(" (mend restore)"))
 		}
 		parts = append(parts, text)
 	}
 	for _, g := range s.Gone {
-		parts = append(parts, term.Warn(term.Escape(term.ShortenHome(g.Store))+" is gone")+fmt.Sprintf(", and %s of it %s kept: %s",
+		parts = append(parts, term.Warn(term.ShortenHome(g.Store)+" is gone")+term.Sprintf(", and %s of it %s kept: %s",
 			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], g.remake))
 	}
 	if s.Lacking > 0 {
 		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" data that was kept")+term.Faint(" (mend restore lists and restores it)"))
 	}
 	for _, path := range s.Damaged {
-		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend forget removes it)"))
+		parts = append(parts, term.Sprintf("%s %s %s", term.Warn("a damaged file was set aside:"), term.ShortenHome(path), term.Faint("(mend forget removes it)")))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -679,5 +679,5 @@ func (s *keepStatusJSON) text() string {
 	if !s.Automatic {
 		parts = append(parts, term.Faint("automatic copies are off (mend install --keep)"))
 	}
-	return strings.Join(parts, "\n")
+	return term.Join(parts, "\n")
 }

@@ -54,7 +54,7 @@ func TestEarlierScan(t *testing.T) {
 		{storeJSON{InUse: true}, "not checked yet"},
 		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined), 1 healthy (checked 2 hours ago)"},
 	} {
-		if got := sessionsText(&frame.Env{Terminal: &term.Terminal{}}, StatusJSON{Stores: []storeJSON{r.st}}); got != r.want {
+		if got := sessionsText(&frame.Env{Terminal: &term.Terminal{}}, StatusJSON{Stores: []storeJSON{r.st}}); string(got) != r.want {
 			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
 		}
 	}

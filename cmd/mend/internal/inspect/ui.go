@@ -250,7 +250,7 @@ func lostSession(found ui.Session, x frame.Restorable) ui.Session {
 		}
 	}
 	found.State = x.State // damage is repaired before missing content is restored
-	found.Lost = found.Severity != ansi.Strip(show.SeverityWord(repair.Broken)) || x.State != mend.Shortened && x.State != mend.Replaced
+	found.Lost = found.Severity != show.SeverityWord(repair.Broken).Plain() || x.State != mend.Shortened && x.State != mend.Replaced
 	found.What = cmp.Or(found.What, frame.MessagesText(x))
 	return found
 }
@@ -258,10 +258,10 @@ func lostSession(found ui.Session, x frame.Restorable) ui.Session {
 func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
 		ID: f.Session.ID, Store: id.Root, Agent: agents.Title(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
-		Severity: ansi.Strip(show.SeverityWord(f.Severity())), State: string(f.Shown()), Busy: f.Busy,
+		Severity: show.SeverityWord(f.Severity()).Plain(), State: string(f.Shown()), Busy: f.Busy,
 	}
 	if f.Severity() == repair.Note {
-		s.Severity = ansi.Strip(show.SeverityWord(0))
+		s.Severity = show.SeverityWord(0).Plain()
 	}
 	if t := max(f.Session.Updated, f.Session.Created); t > 0 {
 		s.Time = time.UnixMilli(t)
@@ -542,7 +542,7 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		text = "It cannot be continued before it is brought back: r."
 		if listed {
-			text = "To continue it: " + term.Escape(frame.ContinueCommand(c.ID().Agent, h))
+			text = "To continue it: " + frame.ContinueCommand(c.ID().Agent, h)
 		}
 		return nil
 	})
@@ -692,7 +692,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 // planLines describes a repair.
 func planLines(p show.Proposal, proof string) (lines []ui.Line) {
 	for _, f := range show.PlanFacts(p.Result) {
-		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.Label), Text: ansi.Strip(strings.Join(f.Shown(), "\n"))})
+		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.Label), Text: term.Join(f.Shown(), "\n").Plain()})
 	}
 	switch {
 	case len(lines) == 0:
@@ -841,7 +841,7 @@ func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
 		if len(op) > 1 {
 			id, row = mend.OperationOf(op[0]), op.Row(env.Terminal)
 		}
-		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(row[2]), What: ansi.Strip(row[3]), Title: ansi.Strip(row[5])})
+		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(fmt.Sprint(row[2])), What: fmt.Sprint(row[3]), Title: fmt.Sprint(row[5])})
 	}
 	return list, err
 }

@@ -75,7 +75,7 @@ func editSetting(env *frame.Env, key, value string) error {
 	if !e.Changed() {
 		done = "Nothing to change in"
 	}
-	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(e.Path)))
+	env.Printf("%s %s.\n", done, term.ShortenHome(e.Path))
 	c, notes, err := frame.LoadLiveSettings(nil) // another setting may be wrong
 	if err != nil {
 		return err
@@ -115,10 +115,10 @@ func printConfig(env *frame.Env, c config.Config, keys []string) error {
 	defer env.Buffer()()
 	width := env.TextWidth()
 	if len(keys) == 0 {
-		env.Printf("%s\n\n", term.Faint(term.Escape(term.ShortenHome(path))+fileState(path)))
+		env.Printf("%s\n\n", term.Faint(term.ShortenHome(path)+fileState(path)))
 	}
 	for _, note := range c.Notes() {
-		env.Printf("Note: %s\n\n", term.Escape(note))
+		env.Printf("Note: %s\n\n", note)
 	}
 	for i, s := range list {
 		origin := term.Faint("(default)")
@@ -128,13 +128,13 @@ func printConfig(env *frame.Env, c config.Config, keys []string) error {
 		if len(keys) > 0 && i > 0 {
 			env.Printf("\n")
 		}
-		env.Printf("%s = %s  %s\n", term.Bold(s.Key), term.Escape(config.Text(s.Value)), origin)
+		env.Printf("%s = %s  %s\n", term.Bold(s.Key), config.Text(s.Value), origin)
 		if len(keys) == 0 {
 			continue
 		}
-		env.Printf("    %s\n", term.WrapAt(s.Description, 4, width))
-		env.Printf("    %s\n", term.WrapAt("Why: "+s.Reason, 4, width))
-		env.Printf("    %s\n", term.Faint(term.WrapAt(s.Env+": "+s.Want, 4, width)))
+		env.Printf("    %s\n", term.WrapAt(term.Escape(s.Description), 4, width))
+		env.Printf("    %s\n", term.WrapAt(term.Escape("Why: "+s.Reason), 4, width))
+		env.Printf("    %s\n", term.Faint(term.WrapAt(term.Escape(s.Env+": "+s.Want), 4, width)))
 	}
 	if len(keys) == 0 {
 		env.Printf("\n%s\n", term.Faint("mend config KEY explains a setting, and why you would change it."))

@@ -224,21 +224,21 @@ func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 	if len(x.ids) > 0 {
 		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
 	}
-	var rows [][]string
+	var rows [][]any
 	for _, r := range x.files {
-		rows = append(rows, []string{"a file of yours", term.Escape(r.String())})
+		rows = append(rows, []any{"a file of yours", r})
 	}
 	for i := 0; i < len(x.states); {
 		s, n, size := x.states[i], 0, int64(0)
 		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
 			n, size = n+1, size+x.states[i].Size
 		}
-		rows = append(rows, []string{
+		rows = append(rows, []any{
 			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
 		})
 	}
 	for _, path := range x.damaged {
-		rows = append(rows, []string{"a damaged file with copies", term.Escape(term.ShortenHome(path))})
+		rows = append(rows, []any{"a damaged file with copies", term.ShortenHome(path)})
 	}
 	env.PrintRows(rows, "")
 	env.Say("%s", x.harm(s))
@@ -263,7 +263,7 @@ func (x *erasure) harm(s frame.NamedSession) string {
 	if n := len(x.damaged); n > 0 {
 		text := term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too.")
 		if len(x.states) == 0 {
-			text = "No copy of " + term.Escape(s.ID) + " can be read; " + text
+			text = "No copy of " + s.ID + " can be read; " + text
 		}
 		parts = append(parts, text)
 	}
@@ -440,7 +440,7 @@ func removeDamaged(env *frame.Env, paths []string) error {
 		return fmt.Errorf("removing damaged copies: %w", err)
 	}
 	for _, path := range paths {
-		env.Say("%s %s.", term.Good("Deleted"), term.Escape(term.ShortenHome(path)))
+		env.Say("%s %s.", term.Good("Deleted"), term.ShortenHome(path))
 	}
 	if len(paths) > 0 {
 		env.SetAnswer("damaged", damagedJSON{len(paths), size})

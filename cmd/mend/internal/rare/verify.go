@@ -96,7 +96,7 @@ func runVerify(ctx context.Context, env *frame.Env, files []string, head string)
 			a.add(env, "The export is intact", r)
 		default:
 			a.Exports = append(a.Exports, verifiedJSON{file, r.Entries, r.Head})
-			a.add(env, term.Escape(file)+" is intact", r)
+			a.add(env, file+" is intact", r)
 		}
 	}
 	if len(files) > 0 {

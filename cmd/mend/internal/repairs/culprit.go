@@ -195,7 +195,7 @@ func printHealthy(env *frame.Env, c *mend.Store, h change.Head) {
 // printCulprit prints the session that the error came from, and why it was chosen.
 func printCulprit(env *frame.Env, x culprit.Culprit) {
 	setCulprit(env, x)
-	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), show.QuotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
+	env.Say("%s %s: %s.", term.Bold(x.Session.ID), show.QuotedTitle(x.Session.Title, "(no title)"), reasonOf(x))
 }
 
 func setCulprit(env *frame.Env, x culprit.Culprit) {
@@ -204,7 +204,7 @@ func setCulprit(env *frame.Env, x culprit.Culprit) {
 }
 
 // listCulprits lists the possible sessions of the error.
-func listCulprits(env *frame.Env, found []culprit.Culprit, rows [][]string) {
+func listCulprits(env *frame.Env, found []culprit.Culprit, rows [][]any) {
 	list := []culpritAnswer{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
@@ -226,12 +226,12 @@ type culpritAnswer struct {
 }
 
 // culpritRows returns a row for each session: its id, age and title, and why it fits.
-func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]string {
+func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]any {
 	rows := show.SessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
 	for i, x := range found {
 		last := len(rows[i]) - 1
 		if t.Width > 0 {
-			rows[i][last] = term.Cut(rows[i][last], t.Width/3)
+			rows[i][last] = term.Cut(show.SessionTitle(x.Session), t.Width/3)
 		}
 		why := placeOf(x)
 		if why == "" {

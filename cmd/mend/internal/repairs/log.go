@@ -287,7 +287,7 @@ func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related
 		return frame.PrintEntries(env, slices.Values(es), related, none)
 	}
 	defer env.Buffer()()
-	var rows [][]string
+	var rows [][]any
 	for _, op := range show.Operations(es) {
 		several := len(op) > 1
 		if several {
@@ -297,7 +297,7 @@ func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related
 			if row := show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID])); !several {
 				rows = append(rows, row)
 			} else if entries {
-				row[0] = "  " + row[0]
+				row[0] = term.Sprintf("  %s", row[0])
 				rows = append(rows, row)
 			}
 		}
@@ -373,7 +373,7 @@ func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
 		return err
 	}
 	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
-	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(term.Escape(f.file)), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
+	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(f.file), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
 		env.Say("%s It has texts of the conversations.", term.Warn("note:"))
 	}
@@ -511,7 +511,7 @@ func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal
 
 // printExported prints a line for each entry, with who made it and where.
 func printExported(env *frame.Env, all []exportedEntry) error {
-	list, rows, hosts := []show.RepairJSON{}, [][]string{}, map[string]*mend.Journal{}
+	list, rows, hosts := []show.RepairJSON{}, [][]any{}, map[string]*mend.Journal{}
 	twice := map[string]bool{} // ids that two journals have
 	for _, e := range all {
 		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.journal
@@ -525,9 +525,9 @@ func printExported(env *frame.Env, all []exportedEntry) error {
 		list = append(list, show.EntryJSON(e.Entry, nil))
 		row := show.EntryRow(env.Terminal, e.Entry, "")
 		if twice[e.ID] {
-			row[0] += "@" + term.OneLine(cmp.Or(by.Host, "unknown"), 40)
+			row[0] = term.Sprintf("%s@%s", row[0], term.OneLine(cmp.Or(by.Host, "unknown"), 40))
 		}
-		rows = append(rows, slices.Insert(row, 3, show.ActorName(&by)))
+		rows = append(rows, slices.Insert(row, 3, any(show.ActorName(&by))))
 	}
 	env.SetAnswers(show.RepairsAnswer{Repairs: list})
 	return env.Paged(func() error {

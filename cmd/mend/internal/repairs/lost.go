@@ -158,7 +158,7 @@ func whereText(c *mend.Store, h change.Head) string {
 	if h.Directory != "" {
 		folder = term.ShortenHome(h.Directory)
 	}
-	return fmt.Sprintf("It is a session of %s in %s.", agents.Title(c.ID()), term.Escape(folder))
+	return fmt.Sprintf("It is a session of %s in %s.", agents.Title(c.ID()), folder)
 }
 
 // showLost lists the restorable sessions for an error that names none, and how to continue the newest session
@@ -172,7 +172,7 @@ func showLost(ctx context.Context, env *frame.Env, f repairFlags) error {
 	if err != nil || env.JSON {
 		return frame.ErrProblems
 	}
-	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), show.QuotedTitle(found[0].Title, "(no title)"))
+	env.Say("The newest session of this folder is %s %s.", term.Bold(found[0].ID), show.QuotedTitle(found[0].Title, "(no title)"))
 	env.PrintContinueCommand(found[0].StoreID.Agent, found[0].Head, "it")
 	return frame.ErrProblems
 }

@@ -64,17 +64,14 @@ func printFact(t *term.Terminal, f show.Fact) {
 
 // fitItems joins items to a line of at most width columns, or of any length if width is not positive. Items
 // that do not fit are counted; the first always stays.
-func fitItems(items []string, width int) string {
+func fitItems(items []term.Text, width int) term.Text {
 	for n := len(items); n > 0; n-- {
-		line, more := strings.Join(items[:n], " · "), ""
+		line := term.Join(items[:n], " · ")
 		if rest := len(items) - n; rest > 0 {
-			more = fmt.Sprintf(" · %d more (-v)", rest)
+			line += term.Sprintf(" · %d more (-v)", rest)
 		}
-		if width <= 0 || n == 1 {
-			return line + more
-		}
-		if term.Cut(line+more, width) == line+more {
-			return line + more
+		if width <= 0 || n == 1 || term.Cut(line, width) == line {
+			return line
 		}
 	}
 	return ""
@@ -143,24 +140,23 @@ func (r *repairRun) printContinue() {
 
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
-	var text strings.Builder
-	fmt.Fprintf(&text, "Repaired %d of %s", len(r.Sessions), term.Count(todo, "session"))
+	text := term.Sprintf("Repaired %d of %s", len(r.Sessions), term.Count(todo, "session"))
 	for _, t := range [...]struct {
 		n    int
 		what string
 	}{{r.Skipped, "skipped"}, {len(r.Failed), "failed"}} {
 		if t.n > 0 {
-			fmt.Fprintf(&text, ", %d %s", t.n, t.what)
+			text += term.Sprintf(", %d %s", t.n, t.what)
 		}
 	}
-	text.WriteString(".")
+	text += "."
 	if proof := show.Proven(r.repaired()); proof != "" && r.Made > 0 {
-		text.WriteString(" What was repaired " + proof + ".")
+		text += term.Sprintf(" What was repaired %s.", proof)
 	}
 	if r.Made > 1 {
-		fmt.Fprintf(&text, " Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.Done[0])))
+		text += term.Sprintf(" Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.Done[0])))
 	}
-	r.Say("%s", text.String())
+	r.Say("%s", text)
 }
 
 // maxNamed is the maximum number of records that printVerdict names.
@@ -182,7 +178,7 @@ func (r *repairRun) printVerdict() {
 		if n > maxNamed {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
-		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
+		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), strings.Join(left, ", "))
 	} else if len(r.Done) == 0 {
 		r.printProof(ps)
 	}

@@ -326,7 +326,7 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
 	}
 	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
-	question := fmt.Sprintf("%s. Repair it now, then %s?", term.Escape(why), reload)
+	question := fmt.Sprintf("%s. Repair it now, then %s?", why, reload)
 	key, err := env.Ask(ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
 	if err == nil && key != "y" {
 		err = term.ErrDeclined
@@ -578,7 +578,7 @@ func printAPIError(env *frame.Env, e repair.APIError) {
 		env.Printf("\n")
 	}
 	if e.Explanation != "" {
-		env.Say("%s", term.Escape(e.Explanation))
+		env.Say("%s", e.Explanation)
 	}
 	env.Printf("\n")
 }

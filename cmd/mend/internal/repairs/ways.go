@@ -76,9 +76,9 @@ var errNoCulprit = errors.New("no session matches this error")
 // commands, and returns err.
 func offerWays(ctx context.Context, env *frame.Env, f repairFlags, err error) error {
 	all := readWays()
-	var what, rows [][]string
+	var what, rows [][]any
 	for _, w := range all {
-		what, rows = append(what, []string{w.What}), append(rows, []string{w.What, strings.Join(w.Commands, ", ")})
+		what, rows = append(what, []any{w.What}), append(rows, []any{w.What, strings.Join(w.Commands, ", ")})
 	}
 	if env.CanAsk && !env.JSON {
 		env.Say("%s", show.SentenceCase(err.Error()))
@@ -237,7 +237,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 		return frame.ErrProblems
 	default:
 		head = heads[0]
-		env.Say("No session is broken. The newest is %s %s.", term.Bold(term.Escape(head.ID)), show.QuotedTitle(head.Title, "(no title)"))
+		env.Say("No session is broken. The newest is %s %s.", term.Bold(head.ID), show.QuotedTitle(head.Title, "(no title)"))
 	}
 	command = env.CommandLine(command, head.ID)
 	env.SetAnswers(FixAnswer{Next: command})

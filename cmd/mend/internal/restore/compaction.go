@@ -25,7 +25,7 @@ func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.W
 	show.Header(env.Terminal, head)
 	env.Printf("  %s sent again.\n", term.CountWords(u.Messages, "message is", "messages are"))
 	for _, d := range u.Fixed {
-		env.SayAt(2, term.OneLine(d.Why+" "+d.Fix, 400))
+		env.SayAt(2, "%s", term.OneLine(d.Why+" "+d.Fix, 400))
 	}
 	show.Trimmed(env.Terminal, u.Outputs)
 	show.Sizes(env.Terminal, u.Before, u.After, u.Window)

@@ -143,7 +143,7 @@ func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to 
 	}
 	moved := 0
 	return env.Run(ctx, f, frame.Job{
-		Question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), Steps: moveSteps(ctx, moves), N: plans,
+		Question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), to), Steps: moveSteps(ctx, moves), N: plans,
 		Ended: func(s frame.Step, _ change.Entry, err error) {
 			if err == nil && s.Plan.Session != change.NoSession {
 				moved++
@@ -191,7 +191,7 @@ func printMoves(env *frame.Env, moves []storeMove, to string) {
 		for _, r := range m.Sessions {
 			line := "  " + show.SessionLine(r.Head)
 			if r.To != to {
-				line += "  to " + term.OneLine(term.ShortenHome(r.To), 80)
+				line += term.Sprintf("  to %s", term.OneLine(term.ShortenHome(r.To), 80))
 			}
 			env.Printf("%s\n", term.Cut(line, env.Width))
 		}
@@ -211,7 +211,7 @@ func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
 	if moved < all {
 		what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
 	}
-	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(show.UndoCommand(b.Done[0], b.Made)))
+	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, to, term.Command(show.UndoCommand(b.Done[0], b.Made)))
 	if len(b.Failed) > 0 || b.Ctx.Err() != nil {
 		return
 	}
@@ -284,7 +284,7 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 
 // printGone prints a missing folder, and where it may be now.
 func printGone(env *frame.Env, g mend.GoneFolder) {
-	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
+	env.Printf("%s  %s  %s\n", term.Bold(g.Folder), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
 	for _, p := range g.Proposals.All {
 		why := "the same name"
 		switch {
@@ -297,29 +297,29 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 		case filepath.Base(p.Path) != filepath.Base(g.Folder):
 			why = "a similar name"
 		}
-		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
+		env.Printf("  %s  %s\n", p.Path, term.Faint(why))
 	}
 	if len(g.Proposals.All) == 0 {
 		folder := frame.ShellWord(g.Folder)
-		env.SayAt(2, "No folder matches. If it was moved: "+term.Command("mend move "+folder+" NEW"))
-		env.SayAt(2, "If it was deleted: "+term.Command("mkdir -p "+folder))
+		env.SayAt(2, "No folder matches. If it was moved: %s", term.Command("mend move "+folder+" NEW"))
+		env.SayAt(2, "If it was deleted: %s", term.Command("mkdir -p "+folder))
 	}
 }
 
 // pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
 func pickPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
-		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
+		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), g.Proposals[0]), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
 		if err == nil && key != "y" {
 			err = term.ErrDeclined
 		}
 		return g.Proposals[0], err
 	}
-	rows := [][]string{}
+	var rows [][]any
 	for _, p := range g.Proposals {
-		rows = append(rows, []string{term.Escape(p)})
+		rows = append(rows, []any{p})
 	}
-	i, err := env.Pick(ctx, "Where does "+term.Escape(g.Folder)+" belong now? (Esc: nowhere)", rows)
+	i, err := env.Pick(ctx, "Where does "+g.Folder+" belong now? (Esc: nowhere)", rows)
 	if err != nil {
 		return "", err
 	}

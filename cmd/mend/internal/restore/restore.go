@@ -228,15 +228,15 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 }
 
 // restorableRows returns a row for each session: id, state, messages, age and title.
-func restorableRows(t *term.Terminal, all []frame.Restorable) [][]string {
+func restorableRows(t *term.Terminal, all []frame.Restorable) [][]any {
 	heads := make([]change.Head, len(all))
 	for i, x := range all {
 		heads[i] = x.Session
 	}
 	short := show.ShortIDs(t, heads)
-	rows := make([][]string, len(all))
+	rows := make([][]any, len(all))
 	for i, x := range all {
-		rows[i] = []string{
+		rows[i] = []any{
 			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agents.Title(x.StoreID())),
 			term.Warn(x.State), frame.MessagesText(x), show.SessionTitle(x.Session),
 		}
@@ -337,7 +337,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	frame.PrintRestore(env, head, done)
 	env.PrintBound(done.Plan.Cause.Bound)
 	if len(below) > 0 {
-		env.SayAt(2, fmt.Sprintf("%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it")))
+		env.SayAt(2, "%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it"))
 	}
 	if len(done.Plan.Ops) == 0 {
 		env.SetAnswer("repairs", []show.RepairJSON{})
@@ -483,7 +483,7 @@ func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame
 	for _, h := range heads {
 		rows = append(rows, frame.Restorable{Restorable: mend.Restorable{Session: h, State: mend.Elsewhere, Other: r.From}, Store: c})
 	}
-	return env.Both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.Escape(term.ShortenHome(r.From))+"."))
+	return env.Both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.ShortenHome(r.From)+"."))
 }
 
 // named returns the session among heads that the user names, and its subagents, at any depth.

@@ -116,14 +116,14 @@ func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Sa
 	if c.ID().Kind == "sqlite" {
 		folder = filepath.Dir(folder)
 	}
-	folder = term.Escape(term.ShortenHome(filepath.Join(folder, ".mend")))
-	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID)))
+	folder = term.ShortenHome(filepath.Join(folder, ".mend"))
+	env.SayAt(2, "The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID))
 	if heads, err := c.Sessions(ctx); err == nil && len(heads) > 0 {
 		newest := slices.MaxFunc(heads, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 		defer env.PrintContinueCommand(c.ID().Agent, newest, "the newest session")
 	}
 	if !s.Complete() {
-		env.SayAt(2, fmt.Sprintf("What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan"))))
+		env.SayAt(2, "What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
 	}
 }
 
@@ -191,7 +191,7 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 		}
 	}
 	for _, note := range s.Notes {
-		t.Say("%s %s", term.Warn("note:"), term.Escape(note))
+		t.Say("%s %s", term.Warn("note:"), note)
 	}
 	for _, one := range s.Sessions {
 		if !one.Whole() {
@@ -216,25 +216,25 @@ func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
 	if title == "" {
 		title = "a session whose row is lost"
 	}
-	t.Printf("\n%s  %s\n", term.Bold(title), term.Faint(term.Escape(s.ID)))
+	t.Printf("\n%s  %s\n", term.Bold(title), term.Faint(s.ID))
 	if len(s.Lost) > 0 {
 		text := "lost: " + tableCounts(s.Lost)
 		if s.From > 0 {
 			text += ", " + spanText(s.From, s.To)
 		}
-		t.SayAt(2, text)
+		t.SayAt(2, "%s", text)
 	}
 	if len(s.Torn) > 0 {
-		t.SayAt(2, "damaged: "+tableCounts(s.Torn)+", with bytes that OpenCode did not write")
+		t.SayAt(2, "damaged: %s, with bytes that OpenCode did not write", tableCounts(s.Torn))
 	}
 	if len(s.Rebuilt) > 0 {
-		t.SayAt(2, "rebuilt: "+tableCounts(s.Rebuilt))
+		t.SayAt(2, "rebuilt: %s", tableCounts(s.Rebuilt))
 	}
 	if s.Orphans > 0 {
-		t.SayAt(2, fmt.Sprintf("%s to a message that is lost", term.CountWords(s.Orphans, "row belongs", "rows belong")))
+		t.SayAt(2, "%s to a message that is lost", term.CountWords(s.Orphans, "row belongs", "rows belong"))
 	}
 	for _, note := range s.Notes {
-		t.SayAt(2, term.Escape(note))
+		t.SayAt(2, "%s", note)
 	}
 }
 

@@ -413,7 +413,7 @@ func whyBroken(r repair.Result) string {
 	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {
 		for _, d := range ds {
 			if d.Severity == repair.Broken {
-				all = append(all, term.Escape(d.Why))
+				all = append(all, string(term.Escape(d.Why))) // the agent prints it
 			}
 		}
 	}

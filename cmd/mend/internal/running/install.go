@@ -221,7 +221,7 @@ func (p *installPlan) complete(s agent.Setup) (err error) {
 // apply changes the file and prints that.
 func (p *installPlan) apply(f installFlags) (err error) {
 	if p.missing {
-		p.Say("%s %s.", term.Escape(term.ShortenHome(p.path)), p.About().Missing)
+		p.Say("%s %s.", term.ShortenHome(p.path), p.About().Missing)
 		return nil
 	}
 	if !f.remove {
@@ -250,7 +250,7 @@ func (p *installPlan) apply(f installFlags) (err error) {
 		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
 			p.Note(text)
 		} else {
-			p.Say("%s", term.Faint(note))
+			p.Say("%s", term.Faint(term.Lines(strings.Split(note, "\n"))))
 		}
 	}
 	p.noteSettings(p.after)
@@ -267,7 +267,7 @@ func either(remove bool, install, removal string) string {
 
 // file names the file in a sentence: "PATH", or "mend's hooks in PATH".
 func (p *installPlan) file() string {
-	path := term.Escape(term.ShortenHome(p.path))
+	path := term.ShortenHome(p.path)
 	if p.several {
 		path += " for " + p.agent.Title()
 	}
@@ -343,7 +343,7 @@ func (i installation) noteSettings(text []byte) {
 		return // mend does not serve it
 	}
 	for _, note := range frame.SettingsNotes() {
-		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
+		i.Say("%s", term.Faint("Settings: "+note))
 	}
 	if status, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); status.Hooks == config.HooksAll {
 		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+

@@ -124,7 +124,7 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 		return err
 	}
 	if to != "" && !f.DryRun {
-		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.Escape(term.ShortenHome(keep.Path(dir))))
+		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.ShortenHome(keep.Path(dir)))
 	}
 	env.SetAnswers(KeepAnswer{keep.Path(dir), r.size, r.stores, r.states})
 	return fail.Worst(left, r.failed)
@@ -167,7 +167,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 		progress.Step()
 		if kept.None != nil {
 			if client.Named != nil {
-				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(kept.Session.ID), whyNone(kept.None)))
+				r.Note(fmt.Sprintf("%s has no copy of its own: %s", kept.Session.ID, whyNone(kept.None)))
 			}
 			return
 		}
@@ -203,7 +203,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 
 // count counts the result of a session, and describes what was not copied; "" for nothing.
 func (r *keepRun) count(s *keptJSON, kept mend.Kept) (failure string) {
-	id := term.Escape(kept.Session.ID)
+	id := kept.Session.ID
 	if kept.Err != nil && id == "" {
 		return kept.Err.Error()
 	}
@@ -256,13 +256,13 @@ func noteFirstKeep(env *frame.Env, dir string) {
 
 // keepOffer describes what mend can copy.
 func keepOffer(dir string) string {
-	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
 		", so that you can restore a session that its agent has deleted."
 }
 
 // keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
-	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
 		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend config set keep false\" turns automatic copies off."
 }
 

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -301,7 +300,7 @@ func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
 		s.log.Warn("a store cannot be read", "store", s.store.client.ID().Root, "error", n.Lost)
 		s.print(WatchEvent{Event: "lost", Why: n.Lost.Error()},
-			"%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
+			"%s cannot be read; waiting until it can: %s", s.place(), n.Lost)
 		return
 	}
 	s.print(WatchEvent{Event: "following", Sessions: &n.Sessions},
@@ -311,7 +310,7 @@ func (s *watchedStore) notice(n watch.Notice) {
 // place names the store.
 func (s *watchedStore) place() string {
 	id := s.store.client.ID()
-	return agents.Title(id) + " in " + term.Escape(term.ShortenHome(id.Root))
+	return agents.Title(id) + " in " + term.ShortenHome(id.Root)
 }
 
 // print prints an event, as a line of JSON or as text.
@@ -320,7 +319,7 @@ func (s *watchedStore) print(e WatchEvent, format string, args ...any) {
 	defer s.mu.Unlock()
 	if !s.JSON {
 		s.said = true
-		s.SayAt(0, term.Faint(time.Now().Format(time.TimeOnly))+"  "+fmt.Sprintf(format, args...))
+		s.SayAt(0, "%s  %s", term.Faint(time.Now().Format(time.TimeOnly)), term.Sprintf(format, args...))
 		return
 	}
 	id := s.store.client.ID()

@@ -42,15 +42,13 @@ func printDiff(t *term.Terminal, pre, post *change.Image) {
 	if t.JSON {
 		return
 	}
-	var text []byte
 	EachDiffLine(pre, post, func(line []byte) {
-		text = append(append(append(text[:0], "      "...), colorLine(line[0], ShortenLine(string(line)))...), '\n')
-		_, _ = t.Write(text) // Lost reports it
+		t.Printf("      %s\n", colorLine(line[0], ShortenLine(string(line))))
 	})
 }
 
 // colorLine returns a diff line in the colour of its sign.
-func colorLine(sign byte, line string) string {
+func colorLine(sign byte, line string) term.Text {
 	switch sign {
 	case '+':
 		return term.Added(line)
@@ -136,7 +134,7 @@ func ShortenLine(line string) string {
 			break
 		}
 	}
-	return term.Escape(line)
+	return line
 }
 
 // A structDiff compares two records value by value: it shows path and value of each removed and added value.

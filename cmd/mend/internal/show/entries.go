@@ -17,7 +17,7 @@ import (
 
 // EntryRow returns the id, the age, the state, the change, and the session of an entry. earlier is the repair
 // that changed the same records before, "" for none.
-func EntryRow(t *term.Terminal, e change.Entry, earlier string) []string {
+func EntryRow(t *term.Terminal, e change.Entry, earlier string) []any {
 	what := CauseText(e)
 	if e.Damage != "" {
 		what = term.OneLine(e.Damage, 200)
@@ -30,19 +30,19 @@ func EntryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 	id := ""
 	// Without a title, the id is shown in its place.
 	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession {
-		id = term.Escape(e.Session)
+		id = e.Session
 	}
 	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
 	if e.Time.IsZero() { // nothing of the entry can be read
 		when = "?"
 	}
-	return []string{term.Bold(e.ID), when, stateWord(e), what, id, EntryTitle(e)}
+	return []any{term.Bold(e.ID), when, stateWord(e), what, id, EntryTitle(e)}
 }
 
 // EntryTitle returns the name of an entry's session: its title, or in entries of older versions its id.
 func EntryTitle(e change.Entry) string {
 	if strings.TrimSpace(e.Cause.Title) == "" {
-		return term.Escape(e.Session)
+		return e.Session
 	}
 	return term.OneLine(e.Cause.Title, 200)
 }
@@ -61,7 +61,7 @@ func stateOf(e change.Entry) string {
 }
 
 // stateWord returns the state of an entry in its colour.
-func stateWord(e change.Entry) string {
+func stateWord(e change.Entry) term.Text {
 	switch s := stateOf(e); s {
 	case "damaged", string(change.Pending), string(change.Conflicted):
 		return term.Bad(s)
@@ -139,11 +139,11 @@ func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))
 	EntryLine(t, "Session", sessionOfEntry(e))
 	if audit {
-		EntryLine(t, "Store", term.Escape(term.ShortenHome(e.Store.Root)))
+		EntryLine(t, "Store", term.ShortenHome(e.Store.Root))
 	}
 	when := e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time))
 	if audit {
-		when += ", by mend " + term.Escape(e.Version)
+		when += ", by mend " + e.Version
 		if e.Cause.Live {
 			when += ", for the running agent"
 		}
@@ -152,22 +152,25 @@ func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	if audit {
 		EntryList(t, "By", ActorTexts(e.Actor))
 	}
-	for _, row := range [][2]string{
+	for _, row := range []struct {
+		label term.Text
+		text  string
+	}{
 		{"Undone by", e.UndoneBy},
-		{"Resolved", term.Escape(e.Resolved)},
+		{"Resolved", e.Resolved},
 	} {
-		if row[1] != "" {
-			EntryLine(t, row[0], row[1])
+		if row.text != "" {
+			EntryLine(t, row.label, row.text)
 		}
 	}
 	EntryList(t, "Why", append(entryFaults(e), entryError(e)...))
 	EntryList(t, "Changed", entryChanges(e))
 	EntryList(t, "Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		EntryLine(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, term.Escape(c.Why)))
+		EntryLine(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, c.Why))
 	}
 	for _, path := range e.Kept {
-		EntryLine(t, "Kept", term.Escape(path))
+		EntryLine(t, "Kept", path)
 	}
 }
 
@@ -196,7 +199,7 @@ func ActorName(by *change.Actor) string {
 }
 
 // EntryList prints a label with a line for each text.
-func EntryList(t *term.Terminal, label string, texts []string) {
+func EntryList(t *term.Terminal, label term.Text, texts []string) {
 	for i, text := range texts {
 		if i > 0 {
 			label = ""
@@ -206,21 +209,22 @@ func EntryList(t *term.Terminal, label string, texts []string) {
 }
 
 // EntryLine prints a label with a text, wrapped to the terminal.
-func EntryLine(t *term.Terminal, label, text string) {
+func EntryLine(t *term.Terminal, label term.Text, text any) {
+	line := term.Sprintf("%s", text)
 	if t.Width > 0 {
-		text = term.WrapAt(text, len("  Undone by  "), t.Width)
+		line = term.WrapAt(line, len("  Undone by  "), t.Width)
 	}
-	t.Printf("  %-9s  %s\n", label, text)
+	t.Printf("  %-9s  %s\n", label, line)
 }
 
-func sessionOfEntry(e change.Entry) string {
+func sessionOfEntry(e change.Entry) any {
 	switch {
 	case e.Cause.Title == "":
-		return term.Escape(e.Session)
+		return e.Session
 	case e.Session == change.NoSession:
 		return QuotedTitle(e.Cause.Title, "")
 	}
-	return QuotedTitle(e.Cause.Title, e.Session) + "  " + term.Faint(term.Escape(e.Session))
+	return term.Sprintf("%s  %s", QuotedTitle(e.Cause.Title, e.Session), term.Faint(e.Session))
 }
 
 // entryFaults returns the findings of an entry, each sentence once.
@@ -361,7 +365,7 @@ func Operations(es []change.Entry) (all []Operation) {
 }
 
 // State returns the state of the entries in its colour. If the states differ, it is the most urgent one.
-func (op Operation) State() string {
+func (op Operation) State() term.Text {
 	undone := 0
 	for _, e := range op {
 		switch {
@@ -372,7 +376,7 @@ func (op Operation) State() string {
 		}
 	}
 	if undone > 0 && undone < len(op) {
-		return fmt.Sprintf("%d undone", undone)
+		return term.Sprintf("%d undone", undone)
 	}
 	return stateWord(op[0])
 }
@@ -426,8 +430,8 @@ func (op Operation) Sessions() string {
 }
 
 // Row returns the line of an operation with several entries.
-func (op Operation) Row(t *term.Terminal) []string {
-	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.State(), op.What(), "", op.Sessions()}
+func (op Operation) Row(t *term.Terminal) []any {
+	return []any{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.State(), op.What(), "", op.Sessions()}
 }
 
 // An Effect is a [mend.Effect], or the reason why it is unknown.
@@ -454,7 +458,7 @@ func (x Effect) JSON() *EffectJSON {
 // text describes the current records, and the effect of repeating the change.
 func (x Effect) text() (texts []string) {
 	if x.Unknown != nil {
-		return []string{"not known: " + term.Escape(x.Unknown.Error())}
+		return []string{"not known: " + x.Unknown.Error()}
 	}
 	for _, t := range [...]struct {
 		n    int
@@ -466,7 +470,7 @@ func (x Effect) text() (texts []string) {
 	}
 	switch {
 	case x.Refused != nil:
-		texts = append(texts, "doing it again: "+term.Escape(x.Refused.Error()))
+		texts = append(texts, "doing it again: "+x.Refused.Error())
 	case x.Planned && x.Changes == 0:
 		texts = append(texts, "doing it again would change nothing")
 	case x.Planned:

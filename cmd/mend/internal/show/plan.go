@@ -30,17 +30,18 @@ func HasBroken(ds []repair.Diagnosis) bool {
 
 // A Fact is one aspect of a repair, with a label.
 type Fact struct {
-	Label string
-	items []string
+	Label    string
+	items    []string
+	severity repair.Severity // of what is left; 0 for other facts
 }
 
 // PlanFacts returns the fixes and the remaining findings of a repair.
 func PlanFacts(r repair.Result) (facts []Fact) {
 	if len(r.Fixed) > 0 {
 		facts = []Fact{
-			{"wrong", summary(r.Fixed, faultOf)},
-			{"fix", plannedFixes(r)},
-			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string {
+			{Label: "wrong", items: summary(r.Fixed, faultOf)},
+			{Label: "fix", items: plannedFixes(r)},
+			{Label: "lost", items: summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string {
 				if d.SetAside {
 					return ""
 				}
@@ -55,7 +56,7 @@ func PlanFacts(r repair.Result) (facts []Fact) {
 		facts[2].items = append(r.LeftOut, facts[2].items...)
 	}
 	if r.Added > 0 {
-		facts = append(facts, Fact{"sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})
+		facts = append(facts, Fact{Label: "sent", items: []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})
 	}
 	return append(facts, leftFacts(r.Remaining)...)
 }
@@ -81,11 +82,17 @@ func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 }
 
 // Shown returns the items for display.
-func (f Fact) Shown() []string {
-	if len(f.items) == 0 {
-		return []string{"nothing"}
+func (f Fact) Shown() (items []term.Text) {
+	for _, item := range f.items {
+		items = append(items, term.Escape(item))
 	}
-	return f.items
+	switch {
+	case len(items) == 0:
+		return []term.Text{"nothing"}
+	case f.severity != 0:
+		items[0] = term.Sprintf("%s: %s", SeverityWord(f.severity), items[0])
+	}
+	return items
 }
 
 // leftFacts returns the remaining findings, a fact for each severity.
@@ -101,11 +108,10 @@ func leftFacts(left []repair.Diagnosis) (facts []Fact) {
 			}
 			return faultOf(d)
 		})
-		items[0] = SeverityWord(s) + ": " + items[0]
 		if s == repair.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
 			items[0] += " (--at-risk fixes it, too)"
 		}
-		facts = append(facts, Fact{"left", items})
+		facts = append(facts, Fact{"left", items, s})
 	}
 	return facts
 }
@@ -203,25 +209,25 @@ func ProvenText(agent string, ps []Proposal) string {
 
 // Diagnosis prints a finding with its code, its place and its fix.
 func Diagnosis(t *term.Terminal, d repair.Diagnosis) {
-	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", SeverityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
-	t.SayAt(6, term.Escape(d.Why))
+	t.SayAt(4, "%s %s  %s  %s", SeverityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref))
+	t.SayAt(6, "%s", d.Why)
 	Fix(t, d, 6)
 }
 
 // Fix prints the fix of a finding and its loss, or why it has no fix.
 func Fix(t *term.Terminal, d repair.Diagnosis, column int) {
 	if d.Healed != "" {
-		t.SayAt(column, term.Good("update:")+" "+term.Escape(d.Healed))
+		t.SayAt(column, "%s %s", term.Good("update:"), d.Healed)
 	}
 	if d.Fix == "" {
-		t.SayAt(column, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
+		t.SayAt(column, "%s %s", term.Warn("no fix:"), d.WhyNot)
 		return
 	}
-	text := term.Good("fix:") + " " + term.Escape(d.Fix)
+	text := term.Sprintf("%s %s", term.Good("fix:"), d.Fix)
 	if d.Loses != "" {
-		text += " " + term.Warn("lost: "+term.Escape(d.Loses))
+		text += " " + term.Warn("lost: "+d.Loses)
 	}
-	t.SayAt(column, text)
+	t.SayAt(column, "%s", text)
 }
 
 // Trimmed prints how much of each tool's output is trimmed, one line per tool.
@@ -248,7 +254,7 @@ func Trimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 		if n.copies > 0 {
 			line += fmt.Sprintf(", %d of them repeated later", n.copies)
 		}
-		t.SayAt(2, line)
+		t.SayAt(2, "%s", line)
 	}
 }
 
@@ -258,5 +264,5 @@ func Sizes(t *term.Terminal, before, after, window int) {
 	if window > 0 {
 		limit = "a context window of " + term.Thousands(window)
 	}
-	t.SayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", term.Thousands(before), term.Thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
+	t.SayAt(2, "Next request: about %s tokens, now about %s (%d%% of %s).", term.Thousands(before), term.Thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit)
 }

@@ -66,15 +66,15 @@ func commonPrefix(a, b string) int {
 }
 
 // SessionCells returns the age, the folder if there is room, and the title of a session.
-func SessionCells(t *term.Terminal, h change.Head) []string {
-	return []string{term.Faint(t.AgeCell(Age(h))), folderCell(t, h), SessionTitle(h)}
+func SessionCells(t *term.Terminal, h change.Head) []any {
+	return []any{term.Faint(t.AgeCell(Age(h))), folderCell(t, h), SessionTitle(h)}
 }
 
 // folderCell returns the folder of the session if there is room for it.
-func folderCell(t *term.Terminal, h change.Head) string {
+func folderCell(t *term.Terminal, h change.Head) any {
 	switch dir := term.ShortenHome(h.Directory); {
 	case t.Width == 0:
-		return term.Faint(term.Escape(dir))
+		return term.Faint(dir)
 	case t.IsNarrow() || dir == "":
 		return ""
 	default:
@@ -83,11 +83,11 @@ func folderCell(t *term.Terminal, h change.Head) string {
 }
 
 // SessionTitle returns the title of a session in quotes, or a substitute.
-func SessionTitle(h change.Head) string {
+func SessionTitle(h change.Head) term.Text {
 	if strings.TrimSpace(h.Title) == "" {
 		return term.Faint("(no title)")
 	}
-	return term.OneLine(h.Title, 200)
+	return term.Escape(term.OneLine(h.Title, 200))
 }
 
 // Age returns how long ago the session was used, "" if unknown.
@@ -99,11 +99,11 @@ func Age(h change.Head) string {
 }
 
 // SessionRows returns rows that name sessions, for lists to choose from.
-func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]string {
+func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]any {
 	short := ShortIDs(t, all)
-	rows := make([][]string, len(heads))
+	rows := make([][]any, len(heads))
 	for i, h := range heads {
-		rows[i] = append([]string{term.Bold(short[h.ID])}, SessionCells(t, h)...)
+		rows[i] = append([]any{term.Bold(short[h.ID])}, SessionCells(t, h)...)
 	}
 	return rows
 }
@@ -124,15 +124,15 @@ func MoveToFront[T any](all []T, first func(T) bool) {
 }
 
 // SentenceCase returns a text as a sentence.
-func SentenceCase(text string) string {
-	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+func SentenceCase[T ~string](text T) T {
+	return T(strings.ToUpper(string(text[:1])) + strings.TrimSuffix(string(text[1:]), ".") + ".")
 }
 
 // AtRisk is the word for the severity Latent in output.
 const AtRisk = "at risk"
 
 // SeverityWord returns the severity in its colour.
-func SeverityWord(s repair.Severity) string {
+func SeverityWord(s repair.Severity) term.Text {
 	switch s {
 	case repair.Broken:
 		return term.Bad(s)
@@ -161,27 +161,27 @@ func ClassWords(class string) string {
 }
 
 // SessionLine returns the id, title, folder and age of a session.
-func SessionLine(h change.Head) string {
-	parts := []string{term.Bold(h.ID)}
+func SessionLine(h change.Head) term.Text {
+	parts := []term.Text{term.Bold(h.ID)}
 	if h.ID == "" {
 		parts[0] = term.Faint("(of no session)")
 	}
 	if h.Title != "" {
-		parts = append(parts, `"`+term.OneLine(h.Title, 60)+`"`)
+		parts = append(parts, term.Sprintf(`"%s"`, term.OneLine(h.Title, 60)))
 	}
 	if h.Directory != "" {
-		parts = append(parts, term.OneLine(term.ShortenHome(h.Directory), 80))
+		parts = append(parts, term.Escape(term.OneLine(term.ShortenHome(h.Directory), 80)))
 	}
 	if t := max(h.Updated, h.Created); t > 0 {
 		parts = append(parts, term.Faint(term.Age(time.Since(time.UnixMilli(t)))))
 	}
-	return strings.Join(parts, "  ")
+	return term.Join(parts, "  ")
 }
 
 // QuotedTitle returns the name of a session in a sentence: its title, or else its id.
 func QuotedTitle(title, id string) string {
 	if strings.TrimSpace(title) == "" {
-		return term.Escape(id)
+		return id
 	}
 	return `"` + term.OneLine(title, 60) + `"`
 }

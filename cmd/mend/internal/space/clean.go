@@ -277,7 +277,7 @@ func findPages(ctx context.Context, env *frame.Env, c *mend.Store) (x *cleaning,
 	for _, p := range parts {
 		if p.Clean == "pages" {
 			x.Bytes += p.Bytes
-			env.PrintRows([][]string{partRow(p)}, "  ")
+			env.PrintRows([][]any{partRow(p)}, "  ")
 		}
 	}
 	x.n, x.pages = 1, true
@@ -389,7 +389,7 @@ func cleanQuestion(all []*cleaning) string {
 		return ""
 	}
 	sessions, size := 0, int64(0)
-	what, from := all[0].what, term.Escape(term.ShortenHome(all[0].Store))
+	what, from := all[0].what, term.ShortenHome(all[0].Store)
 	for _, x := range all {
 		sessions, size = sessions+len(x.Sessions), size+x.Bytes
 	}
@@ -454,7 +454,7 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
 	}
 	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.first, x.made)))
 	if x.moved {
-		env.SayAt(2, "To return the space to the disk: "+term.Command("mend forget "+id))
+		env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
 		return
 	}
 	var err error
@@ -477,7 +477,7 @@ func printFound(env *frame.Env, c *mend.Store, what string, r agent.CleanRequest
 	}
 	env.Say("%s %s%s.", term.Bold(term.Size(found.Content)), where, archive)
 	for _, id := range found.Shared {
-		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
+		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), id)
 	}
 }
 
@@ -543,7 +543,7 @@ func runSpace(ctx context.Context, env *frame.Env) error {
 	}
 	own := []agent.SpacePart{}
 	if dir, err := env.Opt.Journal.Folder(); err == nil {
-		var rows [][]string
+		var rows [][]any
 		for _, f := range [][3]string{{"journal.db", "journal, for undo", "gc"}, {"keep.db", "kept copies", ""}} {
 			if info, err := os.Lstat(filepath.Join(dir, f[0])); err == nil {
 				own = append(own, agent.SpacePart{Name: f[1], Bytes: info.Size(), Clean: f[2]})
@@ -570,14 +570,14 @@ var cleanCommands = map[string][]string{
 
 func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
 	env.NextStore(c)
-	var rows [][]string
+	var rows [][]any
 	total := int64(0)
 	parts = slices.SortedStableFunc(slices.Values(parts), func(a, b agent.SpacePart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	for _, p := range parts {
 		rows = append(rows, partRow(p))
 		total += p.Bytes
 	}
-	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
+	env.PrintRows(append(rows, []any{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
 		if words := cleanCommands[p.Clean]; words != nil && p.Bytes >= minSuggested {
 			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.CommandLine(words...)), term.Size(p.Bytes))
@@ -594,13 +594,13 @@ func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions
 		if s.Directory == "" && s.Title == "" {
 			title = term.Faint("no session has this id")
 		}
-		rows = append(rows, []string{"", term.Size(s.Total()), term.Bold(term.Escape(s.ID)), term.Faint(env.AgeCell(show.Age(*s.Head))), title})
+		rows = append(rows, []any{"", term.Size(s.Total()), term.Bold(s.ID), term.Faint(env.AgeCell(show.Age(*s.Head))), title})
 	}
 	env.PrintRows(rows, "  ")
 }
 
-func partRow(p agent.SpacePart) []string {
-	return []string{"", term.Size(p.Bytes), p.Name}
+func partRow(p agent.SpacePart) []any {
+	return []any{"", term.Size(p.Bytes), p.Name}
 }
 
 // A spaceJSON lists the parts of a store by size.

@@ -98,12 +98,12 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 	if len(t.Plan.Ops) == 0 {
 		size := fmt.Sprintf("The next request has about %s tokens.", term.Thousands(t.Before))
 		if t.Before <= t.Goal {
-			env.SayAt(2, size+" It is small enough.")
+			env.SayAt(2, "%s It is small enough.", size)
 			refused := env.CommandLine("trim", head.ID, "--to", strconv.Itoa(max(t.Before*repair.DefaultPercent/100, 1)))
-			env.SayAt(2, "That is an estimate. If the provider refuses it: "+term.Command(refused))
+			env.SayAt(2, "That is an estimate. If the provider refuses it: %s", term.Command(refused))
 			return nil
 		}
-		env.SayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed%s.", size, term.Thousands(t.Goal), flagsText(r)))
+		env.SayAt(2, "%s The goal is %s, but no output can be trimmed%s.", size, term.Thousands(t.Goal), flagsText(r))
 		return frame.ErrProblems
 	}
 	show.Sizes(env.Terminal, t.Before, t.After, t.Window)
@@ -146,7 +146,7 @@ func printRemoved(t *term.Terminal, all []repair.RemovedContent) {
 		if o.File {
 			what = fmt.Sprintf("The file %q", cmp.Or(o.Name, o.Ref.Part))
 		}
-		t.SayAt(2, fmt.Sprintf("%s, about %s tokens, goes into the journal.", term.OneLine(what, 120), term.Thousands(o.Tokens)))
+		t.SayAt(2, "%s, about %s tokens, goes into the journal.", term.OneLine(what, 120), term.Thousands(o.Tokens))
 	}
 }
 
@@ -166,7 +166,7 @@ func printTurns(t *term.Terminal, turns []repair.TakenTurn) {
 	if n := len(turns) - len(names); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	t.SayAt(2, term.OneLine(text, 400)+". The first prompt stays, with a note.")
+	t.SayAt(2, "%s. The first prompt stays, with a note.", term.OneLine(text, 400))
 }
 
 // A TrimAnswer is the answer of trim.
