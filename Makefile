@@ -46,9 +46,9 @@ cross: # only the types: compiling everything takes minutes with an empty cache
 	go run ./internal/test/crosscheck $(PLATFORMS)
 
 WINE ?= wine
-wine: # the Windows build under Wine 10 or later: the demos, and the tests of packages that write to stores
+wine: # the Windows build under Wine 10 or later: the demo, and the tests of packages that write to stores
 	GOOS=windows go build -o bin/mend.exe ./cmd/mend
-	for a in claude codex opencode; do $(WINE) bin/mend.exe demo --agent $$a || exit 1; done
+	$(WINE) bin/mend.exe demo
 	GOOS=windows go test -count=1 -short -exec "$(WINE)" ./linestore ./txn ./agent/codex ./agent/sessionfile
 
 # A line for each fuzz target in the folders FUZZ: its folder and its name.

@@ -8,11 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"mend/agent/opencode"
+	"mend/agent/claude"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/testdata"
@@ -22,8 +23,8 @@ func demoVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
-		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, breaks it, then runs scan, repair, log
-and undo. It touches only a temporary folder, which it removes.`,
+		Long: `Demo writes a small conversation of Claude Code, breaks it, then runs scan, fix, log and undo.
+It touches only a temporary folder, which it removes.`,
 		Args: frame.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return runDemo(env) },
 	}
@@ -32,7 +33,7 @@ and undo. It touches only a temporary folder, which it removes.`,
 // A demo is a temporary store with its own journal.
 type demo struct {
 	*frame.Env
-	dir, storage, session string
+	dir, store, transcript string
 }
 
 type demoAnswer struct {
@@ -45,35 +46,34 @@ type stepJSON struct {
 }
 
 func runDemo(env *frame.Env) error {
-	if name := env.AgentName; name != "" && name != (opencode.Agent{}).Name() {
-		return frame.Usagef("the demo has only a store of OpenCode: leave out --agent")
+	if name := env.AgentName; name != "" && name != (claude.Agent{}).Name() {
+		return frame.Usagef("the demo has only a store of Claude Code: leave out --agent")
 	}
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
-	if err != nil {
+	store := filepath.Join(dir, "claude")
+	transcript := filepath.Join(store, "projects", "-home-user-project", testdata.ClaudeSession+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(transcript), 0o700); err != nil {
 		return err
 	}
-	return demo{Env: env, dir: dir, session: session, storage: filepath.Join(dir, "opencode", "storage")}.run()
+	if err := os.WriteFile(transcript, testdata.Claude, 0o600); err != nil {
+		return err
+	}
+	return demo{env, dir, store, transcript}.run()
 }
 
 func (d demo) run() error {
-	d.printStep("A store that OpenCode 1.1.53 wrote: one healthy session.")
+	d.printStep("A conversation that Claude Code 2.1.330 wrote: healthy.")
 	if err := d.mend(frame.ExitDone, "scan"); err != nil {
 		return err
 	}
-	healthy, err := d.snapshot()
-	if err != nil {
+	if err := d.loseLine(); err != nil {
 		return err
 	}
-	what, err := d.blankText()
-	if err != nil {
-		return err
-	}
-	d.printStep("%s", what)
+	d.printStep("A line is lost, as on a full disk. Claude Code shows no error, but has forgotten what came before.")
 	damaged, err := d.snapshot()
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (d demo) run() error {
 		want map[string][]byte // the expected store; nil if not checked
 	}{
 		{"mend scan finds it.", frame.ExitProblems, []string{"scan"}, damaged},
-		{"A dry run of the repair writes nothing.", frame.ExitDone, []string{"fix", d.session, "--dry-run"}, damaged},
-		{"The repair itself.", frame.ExitDone, []string{"fix", d.session, "--yes"}, nil},
+		{"A dry run of the repair writes nothing.", frame.ExitDone, []string{"fix", testdata.ClaudeSession, "--dry-run"}, damaged},
+		{"The repair itself.", frame.ExitDone, []string{"fix", testdata.ClaudeSession, "--yes"}, nil},
 		{"The session is healthy again.", frame.ExitDone, []string{"scan"}, nil},
 		{"The log shows the repair.", frame.ExitDone, []string{"log"}, nil},
-		{"Undo restores every byte, including the damage.", frame.ExitDone, []string{"undo", "--session", d.session, "--yes"}, damaged},
+		{"Undo restores every byte, including the damage.", frame.ExitDone, []string{"undo", "--yes"}, damaged},
 		{"The journal is intact.", frame.ExitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)
@@ -98,12 +98,16 @@ func (d demo) run() error {
 			return err
 		}
 		steps = append(steps, stepJSON{step.args[0], step.code})
-		if err := d.compare(step.want); err != nil {
+		got, err := d.snapshot()
+		if err != nil {
 			return err
+		}
+		if step.want != nil && !maps.EqualFunc(got, step.want, bytes.Equal) {
+			return fmt.Errorf("demo: after mend %s the store is not as expected", step.args[0])
 		}
 	}
 	d.SetAnswers(demoAnswer{steps})
-	d.Printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", term.Good("Done."), term.Count(len(damaged), "file"), countDifferences(healthy, damaged))
+	d.Printf("%s The store is byte for byte as before the repair: the damage is back.\n", term.Good("Done."))
 	return nil
 }
 
@@ -120,29 +124,24 @@ func (d demo) mend(code int, args ...string) error {
 	}
 	root := newRoot(a)
 	a.Opt.Journal.Dir, a.Opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
-	root.SetArgs(append(args, "--store", d.storage))
+	root.SetArgs(append(args, "--store", d.store))
 	if got := a.Report(root.Execute()); got != code {
 		return fmt.Errorf("demo: mend %s: exit code %d, want %d", strings.Join(args, " "), got, code)
 	}
 	return nil
 }
 
-// blankText makes the text of the last answer blank.
-func (d demo) blankText() (string, error) {
-	files, err := d.snapshot()
-	for path, data := range files {
-		if !bytes.Contains(data, []byte(`"Hello 6."`)) || filepath.Base(filepath.Dir(filepath.Dir(path))) != "part" {
-			continue
-		}
-		rel, _ := filepath.Rel(d.storage, path)
-		return fmt.Sprintf("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", rel), os.WriteFile(path, bytes.Replace(data, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
-	}
-	return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
+// loseLine removes the line of the first answer.
+func (d demo) loseLine() error {
+	lines := bytes.SplitAfter(testdata.Claude, []byte("\n"))
+	kept := slices.DeleteFunc(lines, func(line []byte) bool { return bytes.Contains(line, []byte(`"text":"Done 2."`)) })
+	return os.WriteFile(d.transcript, bytes.Join(kept, nil), 0o600)
 }
 
+// snapshot returns the files of the store.
 func (d demo) snapshot() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	err := filepath.WalkDir(d.storage, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(d.store, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -150,30 +149,4 @@ func (d demo) snapshot() (map[string][]byte, error) {
 		return err
 	})
 	return files, err
-}
-
-func (d demo) compare(want map[string][]byte) error {
-	if want == nil {
-		return nil
-	}
-	got, err := d.snapshot()
-	if err != nil {
-		return err
-	}
-	if n := countDifferences(want, got); n > 0 {
-		return fmt.Errorf("demo: %s not as expected", term.Count(n, "file"))
-	}
-	return nil
-}
-
-func countDifferences(a, b map[string][]byte) int {
-	n := 0
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	for path := range all {
-		if before, after := a[path], b[path]; (before == nil) != (after == nil) || !bytes.Equal(before, after) {
-			n++
-		}
-	}
-	return n
 }

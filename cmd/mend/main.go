@@ -2,7 +2,7 @@
 // This package has only the table of verbs, their help, and the demo; the verbs are in the packages of
 // cmd/mend/internal.
 //
-// It may import agent/opencode, change, cmd/mend/internal/agents, cmd/mend/internal/frame,
+// It may import agent/claude, change, cmd/mend/internal/agents, cmd/mend/internal/frame,
 // cmd/mend/internal/inspect, cmd/mend/internal/rare, cmd/mend/internal/repairs, cmd/mend/internal/restore,
 // cmd/mend/internal/running, cmd/mend/internal/show, cmd/mend/internal/space, internal/atomicfile, internal/mend,
 // internal/term, journal, repair, testdata and txn. Read run first; runRepair of cmd/mend/internal/repairs is a typical
