@@ -37,16 +37,16 @@ func (e *DamagedError) Error() string {
 	switch {
 	case len(e.Indexes) > 0:
 		if len(e.Indexes) > 1 {
-			return fmt.Sprintf("%s are damaged, and nothing else: each row can be read without them (%s)", named("index", "indexes", e.Indexes), e.Why)
+			return fmt.Sprintf("%s are damaged, and nothing else: each row can be read without them (%s)", enumerate("index", "indexes", e.Indexes), e.Why)
 		}
 		return fmt.Sprintf("the index %s is damaged, and nothing else: each row can be read without it (%s)", e.Indexes[0], e.Why)
 	case len(e.Tables) > 0:
-		return fmt.Sprintf("it is damaged in %s: %s", named("table", "tables", e.Tables), e.Why)
+		return fmt.Sprintf("it is damaged in %s: %s", enumerate("table", "tables", e.Tables), e.Why)
 	}
 	return "it is damaged: " + e.Why
 }
 
-func named(one, many string, names []string) string {
+func enumerate(one, many string, names []string) string {
 	if len(names) == 1 {
 		return "the " + one + " " + names[0]
 	}

@@ -75,16 +75,16 @@ func (e *Entry) Kind() Kind {
 
 // Blocks reports whether a plan is about the session or a record of the entry.
 func (e *Entry) Blocks(p Plan) bool {
-	return e.Kind().Whole() || e.Session == p.Session || e.isAbout(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
+	return e.Kind().Whole() || e.Session == p.Session || e.changesAny(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
 
 // Shares reports whether both entries are about the same session or record.
 func (e *Entry) Shares(o Entry) bool {
-	return e.Kind().Whole() || e.Session == o.Session || e.isAbout(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
+	return e.Kind().Whole() || e.Session == o.Session || e.changesAny(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }
 
-// isAbout reports whether the entry changed one of n records.
-func (e *Entry) isAbout(n int, ref func(int) Ref) bool {
+// changesAny reports whether the entry changed one of n records.
+func (e *Entry) changesAny(n int, ref func(int) Ref) bool {
 	own := make(map[Ref]bool, len(e.Ops))
 	for _, o := range e.Ops {
 		own[o.Ref] = true

@@ -122,15 +122,15 @@ func (r *Record) Unreadable() bool {
 	return r.Defect != nil && r.Defect.Kind <= TooDeep
 }
 
-// Malformed reports whether the record's bytes cannot be used as JSON: they
+// IsMalformed reports whether the record's bytes cannot be used as JSON: they
 // are unknown, nest too deep, or are not one JSON object.
-func (r *Record) Malformed() bool {
+func (r *Record) IsMalformed() bool {
 	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
-// Touched returns the record with time_updated increased by one, if the column has the same value
+// Touch returns the record with time_updated increased by one, if the column has the same value
 // in before; otherwise it returns the record unchanged.
-func (r *Record) Touched(before *Record) *Record {
+func (r *Record) Touch(before *Record) *Record {
 	const name = "time_updated"
 	old, _ := before.Col(name)
 	now, _ := r.Col(name)

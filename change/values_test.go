@@ -369,8 +369,8 @@ func TestRecords(t *testing.T) {
 		if c.defect != 0 {
 			r.Defect = &change.Defect{Kind: c.defect}
 		}
-		if r.Unreadable() != c.unreadable || r.Malformed() != c.malformed {
-			t.Errorf("defect %d: unreadable %t, malformed %t", c.defect, r.Unreadable(), r.Malformed())
+		if r.Unreadable() != c.unreadable || r.IsMalformed() != c.malformed {
+			t.Errorf("defect %d: unreadable %t, malformed %t", c.defect, r.Unreadable(), r.IsMalformed())
 		}
 	}
 }

@@ -85,12 +85,12 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Digest:  change.PlanDigest(infos),
 
 		Operation: p.Operation,
-		Times:     times(s.Ops),
+		Times:     mtimes(s.Ops),
 	}}, nil
 }
 
-// times returns the mtimes of the files that the ops replace or delete; nil if all are 0.
-func times(ops []change.Op) []int64 {
+// mtimes returns the mtimes of the files that the ops replace or delete; nil if all are 0.
+func mtimes(ops []change.Op) []int64 {
 	if !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre != nil && o.Pre.Time != 0 }) {
 		return nil
 	}

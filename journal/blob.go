@@ -43,7 +43,7 @@ const refKeySize = 1 + sha256.Size + 8
 
 func splitRef(key []byte) (id blobID, entry uint64, err error) {
 	if len(key) != refKeySize || key[0] != byte(blobImage) && key[0] != byte(blobOps) && key[0] != byte(blobText) {
-		return id, 0, damaged("refs has a key %x", key)
+		return id, 0, damageError("refs has a key %x", key)
 	}
 	id.kind = blobKind(key[0])
 	copy(id.hash[:], key[1:])

@@ -49,14 +49,14 @@ func decodeOps(b []byte) ([]change.OpInfo, error) {
 	d := decoder{change.Decoder{Rest: b}}
 	version, n := d.Byte(), d.Uvarint()
 	if version != opsVersion || n > maxOpsPerList {
-		return nil, damaged("a list of ops has version %d, %d ops", version, n)
+		return nil, damageError("a list of ops has version %d, %d ops", version, n)
 	}
 	ops := make([]change.OpInfo, 0, n)
 	for range n {
 		ops = append(ops, change.OpInfo{Ref: d.Ref(), Pre: d.digest(), Post: d.digest()})
 	}
 	if d.Failed || len(d.Rest) > 0 {
-		return nil, damaged("a list of ops is cut short or too long")
+		return nil, damageError("a list of ops is cut short or too long")
 	}
 	return ops, nil
 }
@@ -178,7 +178,7 @@ func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 		d := change.Decoder{Rest: c.Ref}
 		all = append(all, change.ConflictInfo{Ref: d.Ref(), Why: string(c.Why)})
 		if d.Failed || len(d.Rest) > 0 {
-			return nil, damaged("a conflict names no record")
+			return nil, damageError("a conflict names no record")
 		}
 	}
 	return all, nil

@@ -46,7 +46,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 	err := s.Scan(bucketEntries, boltfile.U64(seq), nil, func(it boltfile.Item) error {
 		n, ok := boltfile.SplitU64(it.Key, 2)
 		if !ok {
-			return damaged("entries has a key %x", it.Key)
+			return damageError("entries has a key %x", it.Key)
 		}
 		_, err := it.Open(bucketEntries)
 		var ev *event
@@ -68,7 +68,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		err = damage
 	}
 	if st.begin == nil {
-		return nil, cmp.Or(err, damaged("entry %d has no begin event", seq))
+		return nil, cmp.Or(err, damageError("entry %d has no begin event", seq))
 	}
 	if err != nil {
 		return st, err
@@ -77,7 +77,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		if _, ok, err := s.Get(bucketPending, boltfile.U64(seq)); err != nil {
 			return st, err
 		} else if !ok {
-			return st, damaged("entry %d is pending, but not listed as pending", seq)
+			return st, damageError("entry %d is pending, but not listed as pending", seq)
 		}
 	}
 	return st, nil
@@ -87,7 +87,7 @@ func (st *entryState) add(ev *event) error {
 	own := ev.Entry == st.seq
 	switch {
 	case st.begin == nil && (!own || ev.Kind != kindBegin):
-		return damaged("entry %d does not start with its begin event", st.seq)
+		return damageError("entry %d does not start with its begin event", st.seq)
 	case own && ev.Kind == kindBegin && st.begin == nil:
 		st.begin = ev
 	case own && ev.Kind == kindFinish && st.finish == nil:
@@ -104,7 +104,7 @@ func (st *entryState) add(ev *event) error {
 			st.undoers = append(st.undoers, ev.Entry)
 		}
 	default:
-		return damaged("entry %d has an event of another entry", st.seq)
+		return damageError("entry %d has an event of another entry", st.seq)
 	}
 	return nil
 }
@@ -119,9 +119,9 @@ func newUndoResolver(s snapshot) *undoResolver {
 	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }
 
-// undoneBy returns the newest committed entry that reverts st and is not itself undone, 0 if there
+// newestUndo returns the newest committed entry that reverts st and is not itself undone, 0 if there
 // is none. It follows only references to later entries, so it always ends.
-func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
+func (u *undoResolver) newestUndo(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {
 		return by, nil
 	}
@@ -133,7 +133,7 @@ func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 			if err != nil {
 				return 0, err
 			}
-			if by, err = u.undoneBy(undo); err != nil {
+			if by, err = u.newestUndo(undo); err != nil {
 				return 0, err
 			}
 		}
@@ -215,7 +215,7 @@ func resolvedText(r *resolveEvent) string {
 // buildEntry returns the entry of a state, with its ops and texts.
 func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
 	e := newEntry(st)
-	by, err := u.undoneBy(st)
+	by, err := u.newestUndo(st)
 	if err != nil {
 		return change.Entry{}, err
 	}
@@ -261,7 +261,7 @@ func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 		all = append(all, ops...)
 	}
 	if len(all) != b.Count {
-		return nil, damaged("an entry has %d ops, want %d", len(all), b.Count)
+		return nil, damageError("an entry has %d ops, want %d", len(all), b.Count)
 	}
 	return all, nil
 }
@@ -298,7 +298,7 @@ func (j *Journal) readText(h *hash, target any) error {
 		return err
 	}
 	if err := json.Unmarshal(b, target); err != nil {
-		return damaged("text %v: %v", *h, err)
+		return damageError("text %v: %v", *h, err)
 	}
 	return nil
 }

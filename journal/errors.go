@@ -53,6 +53,6 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("repair %s is %s, not %s", e.ID, e.State, e.Want)
 }
 
-func damaged(format string, args ...any) error {
+func damageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }

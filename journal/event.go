@@ -150,10 +150,10 @@ const eventHead = 1 + 8 + sha256.Size
 func checkEvent(seq uint64, b []byte) (payload []byte, sum hash, err error) {
 	n := len(b) - sha256.Size
 	if n < eventHead || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
-		return nil, sum, damaged("event %d is not an event", seq)
+		return nil, sum, damageError("event %d is not an event", seq)
 	}
 	if sum = sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
-		return nil, sum, damaged("event %d has a wrong hash", seq)
+		return nil, sum, damageError("event %d has a wrong hash", seq)
 	}
 	return b[eventHead:n], sum, nil
 }
@@ -167,10 +167,10 @@ func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) 
 	copy(before[:], b[eventHead-sha256.Size:])
 	ev = new(event)
 	if err := json.Unmarshal(payload, ev); err != nil {
-		return nil, before, sum, damaged("event %d: %v", seq, err)
+		return nil, before, sum, damageError("event %d: %v", seq, err)
 	}
 	if !ev.valid() {
-		return nil, before, sum, damaged("event %d (%q) lacks something", seq, ev.Kind)
+		return nil, before, sum, damageError("event %d (%q) lacks something", seq, ev.Kind)
 	}
 	return ev, before, sum, nil
 }

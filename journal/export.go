@@ -103,7 +103,7 @@ func (x *exporter) run(withBytes bool) error {
 	if n, ok := boltfile.SplitU64(created, 1); ok && err == nil {
 		err = x.out.Encode(exportedJournal{"journal", exportVersion, format, x.j.id, n[0], withBytes})
 	} else if err == nil {
-		err = damaged("it has no creation time")
+		err = damageError("it has no creation time")
 	}
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (x *exporter) event(it boltfile.Item) error {
 		return err
 	}
 	if before.String() != x.report.Head {
-		return damaged("event %d does not follow the one before it", seq)
+		return damageError("event %d does not follow the one before it", seq)
 	}
 	x.report.Events, x.report.Head = int(seq), sum.String()
 	if err := x.out.Encode(exportedEvent{"event", seq, before, sum, string(b[eventHead : len(b)-len(sum)])}); err != nil {

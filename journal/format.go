@@ -67,7 +67,7 @@ func sessionKey(name []byte, entry uint64) []byte {
 // entryOfSessionKey returns the entry in a key of bysession.
 func entryOfSessionKey(key []byte) (uint64, error) {
 	if len(key) != sessionPrefixSize+8 {
-		return 0, damaged("bysession has a key %x", key)
+		return 0, damageError("bysession has a key %x", key)
 	}
 	return ^binary.BigEndian.Uint64(key[sessionPrefixSize:]), nil
 }

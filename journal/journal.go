@@ -84,7 +84,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	j := &Journal{opts: o.withDefaults()}
 	j.file = boltfile.New(dir, boltfile.Spec{
 		Name: fileName, Lock: lockName, Buckets: buckets, Growing: []string{bucketEvents, bucketEntries}, Damaged: ErrDamaged,
-		Fill: j.fill, Attached: j.attached, Committed: j.committed, Verify: func() error { return newVerifier(j, "").run() },
+		Fill: j.fill, Attached: j.attach, Committed: j.readNewest, Verify: func() error { return newVerifier(j, "").run() },
 	}, boltfile.Options{
 		ReadOnly: o.ReadOnly, Timeout: j.opts.Timeout, Context: o.Context, Unlocked: o.Unlocked, Step: o.Step, BatchSize: j.opts.batchSize,
 	})
@@ -118,11 +118,11 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Moved reports whether a writer has committed since the journal was opened, see [boltfile.File.Moved].
-func (j *Journal) Moved() bool {
+// HasChanged reports whether a writer has committed since the journal was opened, see [boltfile.File.Moved].
+func (j *Journal) HasChanged() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.file.Moved()
+	return j.file.HasChanged()
 }
 
 // fill writes the initial values of a new journal.
@@ -149,12 +149,12 @@ func (j *Journal) finishInterrupted() error {
 	return nil
 }
 
-// attached reads the identity and the state of the journal after its file was opened.
-func (j *Journal) attached() error {
+// attach reads the identity and the state of the journal after its file was opened.
+func (j *Journal) attach() error {
 	if err := j.readIdentity(); err != nil { // first, because the rest depends on the format
 		return err
 	}
-	err := j.committed()
+	err := j.readNewest()
 	if err == nil {
 		err = j.checkTotals()
 	}
@@ -164,8 +164,8 @@ func (j *Journal) attached() error {
 	return err
 }
 
-// committed reads the newest event. boltfile calls it after each transaction.
-func (j *Journal) committed() (err error) {
+// readNewest reads the newest event. boltfile calls it after each transaction.
+func (j *Journal) readNewest() (err error) {
 	j.head, err = j.snap().head()
 	return err
 }
@@ -196,7 +196,7 @@ func (j *Journal) readIdentity() error {
 		return err
 	}
 	if !ok || len(v) != 4 {
-		return damaged("it has no format number")
+		return damageError("it has no format number")
 	}
 	if n := binary.BigEndian.Uint32(v); n != format {
 		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", ErrFormat, n, format)
@@ -206,7 +206,7 @@ func (j *Journal) readIdentity() error {
 		return err
 	}
 	if !ok || len(id) == 0 {
-		return damaged("it has no id")
+		return damageError("it has no id")
 	}
 	j.id = string(id)
 	return nil
@@ -225,7 +225,7 @@ func (j *Journal) checkTotals() error {
 		return err
 	}
 	if begun != j.head.begun || pending != j.head.pending {
-		return damaged("%d entries, %d pending, want %d and %d", begun, pending, j.head.begun, j.head.pending)
+		return damageError("%d entries, %d pending, want %d and %d", begun, pending, j.head.begun, j.head.pending)
 	}
 	return nil
 }

@@ -147,15 +147,15 @@ func TestUnlockedReader(t *testing.T) {
 	r := mustOpen(t, dir, Options{ReadOnly: true, Unlocked: true})
 	defer mustClose(t, r)
 	es, err := r.List(Query{})
-	if err != nil || len(es) != 1 || r.Moved() {
-		t.Fatalf("beside the writer: %d entries, %v, moved %t; want 1", len(es), err, r.Moved())
+	if err != nil || len(es) != 1 || r.HasChanged() {
+		t.Fatalf("beside the writer: %d entries, %v, moved %t; want 1", len(es), err, r.HasChanged())
 	}
-	seen := r.Seen()
+	seen := r.NewestEvent()
 	if _, found, err := w.ChangedSince(seen, es[0].Store, es[0].Session); found || err != nil {
 		t.Errorf("nothing changed, found %t, %v", found, err)
 	}
 	e := mustBegin(t, w, scanCause(), sampleOps()...)
-	if !r.Moved() {
+	if !r.HasChanged() {
 		t.Error("the writer has committed, and the reader does not see it")
 	}
 	mustFinish(t, w, e, change.Aborted)

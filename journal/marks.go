@@ -14,7 +14,7 @@ func (j *Journal) markNumber(name string) (uint64, bool, error) {
 	}
 	n, ok := boltfile.SplitU64(v, 1)
 	if !ok {
-		return 0, false, damaged("mark %s is %x", name, v)
+		return 0, false, damageError("mark %s is %x", name, v)
 	}
 	return n[0], true, nil
 }

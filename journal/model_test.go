@@ -21,7 +21,7 @@ type model struct {
 	ops     [][]change.Op
 }
 
-// undoneBy returns the entry that undid entry n, from the last entry down.
+// newestUndo returns the entry that undid entry n, from the last entry down.
 func (m *model) undoneBy(n uint64) string {
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		u := m.entries[i]

@@ -131,7 +131,7 @@ func (j *Journal) selectEntry(q Query, seq uint64, undos *undoResolver) (e chang
 		return e, false, nil
 	}
 	if q.InForce || q.Undone != nil {
-		by, err := undos.undoneBy(st)
+		by, err := undos.newestUndo(st)
 		if err != nil {
 			return j.damagedEntry(seq, st, err), false, err
 		}
@@ -235,7 +235,7 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	err := j.snap().Scan(bucketPending, nil, nil, func(it boltfile.Item) error {
 		n, ok := boltfile.SplitU64(it.Key, 1)
 		if !ok {
-			return damaged("pending has a key %x", it.Key)
+			return damageError("pending has a key %x", it.Key)
 		}
 		if n[0] > top {
 			return boltfile.ErrStop
@@ -380,13 +380,13 @@ func (r imageReader) image(d *change.Digest) (*change.Image, error) {
 		r.have[d.SHA256] = data
 	}
 	if int64(len(data)) != d.Size {
-		return nil, damaged("an image has %d bytes, want %d", len(data), d.Size)
+		return nil, damageError("an image has %d bytes, want %d", len(data), d.Size)
 	}
 	return &change.Image{Data: data, Mode: fs.FileMode(d.Mode)}, nil
 }
 
-// Seen returns the number of the newest event, 0 for none, to be passed to [Journal.ChangedSince].
-func (j *Journal) Seen() uint64 {
+// NewestEvent returns the number of the newest event, 0 for none, to be passed to [Journal.ChangedSince].
+func (j *Journal) NewestEvent() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.head.seq

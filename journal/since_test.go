@@ -21,7 +21,7 @@ func TestChangedSince(t *testing.T) {
 	older := mustFinish(t, j, mustBegin(t, j, scanCause(), sampleOps()...), change.Conflicted)
 	newer := mustCommit(t, j, scanCause(), sampleOps()...)
 	want("since the beginning", 0, newer.ID)
-	seen := j.Seen()
+	seen := j.NewestEvent()
 	want("since both", seen, "")
 	elsewhere := testStore
 	elsewhere.Root += "x"

@@ -13,7 +13,7 @@ func (s snapshot) event(seq uint64) (*event, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, damaged("event %d is missing", seq)
+		return nil, damageError("event %d is missing", seq)
 	}
 	ev, _, _, err := decodeEvent(seq, v)
 	return ev, err
@@ -34,7 +34,7 @@ func (s snapshot) head() (head, error) {
 	}
 	seq, ok := boltfile.SplitU64(it.Key, 1)
 	if !ok {
-		return head{}, damaged("events has a key %x", it.Key)
+		return head{}, damageError("events has a key %x", it.Key)
 	}
 	v, err := it.Open(bucketEvents)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s snapshot) lastEntry() (uint64, error) {
 	}
 	n, ok := boltfile.SplitU64(it.Key, 2)
 	if !ok {
-		return 0, damaged("entries has a key %x", it.Key)
+		return 0, damageError("entries has a key %x", it.Key)
 	}
 	return n[0], nil
 }

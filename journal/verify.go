@@ -103,7 +103,7 @@ func (v *verifier) checkMeta() error {
 	err := v.s.Scan(bucketMeta, nil, nil, func(it boltfile.Item) error {
 		name := string(it.Key)
 		if !known[name] {
-			return damaged("meta has a key %q", it.Key)
+			return damageError("meta has a key %q", it.Key)
 		}
 		v.report.Unfinished = v.report.Unfinished || name == markStaging || name == markErasing || name == markCompact
 		_, err := it.Open(bucketMeta)
@@ -120,7 +120,7 @@ func (v *verifier) checkMeta() error {
 		return err
 	}
 	if v.erasing, err = v.s.event(seq); err == nil && len(v.erasing.Entries) == 0 {
-		err = damaged("event %d removes nothing, but is marked as removing", seq)
+		err = damageError("event %d removes nothing, but is marked as removing", seq)
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (v *verifier) checkChain() error {
 		v.report.Events++
 		seq := uint64(v.report.Events)
 		if n, ok := boltfile.SplitU64(it.Key, 1); !ok || n[0] != seq {
-			return damaged("events has key %x, want event %d", it.Key, seq)
+			return damageError("events has key %x, want event %d", it.Key, seq)
 		}
 		b, err := it.Open(bucketEvents)
 		if err != nil {
@@ -146,7 +146,7 @@ func (v *verifier) checkChain() error {
 			return err
 		}
 		if link != before {
-			return damaged("event %d does not follow the one before it", seq)
+			return damageError("event %d does not follow the one before it", seq)
 		}
 		before = sum
 		v.report.Head = sum.String()
@@ -163,7 +163,7 @@ func (v *verifier) apply(ev *event) error {
 	switch ev.Kind {
 	case kindBegin:
 		if ev.Entry != uint64(len(v.states))+1 {
-			return damaged("it begins entry %d, want %d", ev.Entry, len(v.states)+1)
+			return damageError("it begins entry %d, want %d", ev.Entry, len(v.states)+1)
 		}
 		v.states = append(v.states, chainState{state: change.Pending})
 		v.pending[ev.Entry] = ev
@@ -185,14 +185,14 @@ func (v *verifier) apply(ev *event) error {
 		pending-- // checkIndexed removes the entry
 	}
 	if ev.Begun != uint64(len(v.states)) || ev.Pending != pending {
-		return damaged("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, len(v.states), pending)
+		return damageError("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, len(v.states), pending)
 	}
 	return nil
 }
 
 func (v *verifier) transition(entry uint64, from, to change.State) error {
 	if entry > uint64(len(v.states)) || v.states[entry-1].state != from {
-		return damaged("entry %d is not %s", entry, from)
+		return damageError("entry %d is not %s", entry, from)
 	}
 	v.states[entry-1].state = to
 	return nil
@@ -202,11 +202,11 @@ func (v *verifier) applyErase(ev *event) error {
 	for _, s := range ev.Entries {
 		for entry := s[0]; entry <= s[1]; entry++ {
 			if entry > uint64(len(v.states)) {
-				return damaged("it removes images of entry %d of %d", entry, len(v.states))
+				return damageError("it removes images of entry %d of %d", entry, len(v.states))
 			}
 			e := &v.states[entry-1]
 			if e.state == change.Pending || e.state == change.Conflicted {
-				return damaged("it removes images of entry %d, which is %s", entry, e.state)
+				return damageError("it removes images of entry %d, which is %s", entry, e.state)
 			}
 			e.imagesErased, e.textsErased = true, e.textsErased || ev.Kind == kindForget
 		}
@@ -241,7 +241,7 @@ func (v *verifier) checkIndexed(seq uint64, ev *event) error {
 func (v *verifier) requireKey(bucket string, key []byte) error {
 	val, ok, err := v.s.Get(bucket, key)
 	if err == nil && (!ok || len(val) > 0) {
-		err = damaged("%s lacks the key %x", bucket, key)
+		err = damageError("%s lacks the key %x", bucket, key)
 	}
 	return err
 }
@@ -260,7 +260,7 @@ func (v *verifier) checkIndexCounts() error {
 			return err
 		}
 		if n != v.wantKeys[name] {
-			return damaged("%s has %d keys, want %d", name, n, v.wantKeys[name])
+			return damageError("%s has %d keys, want %d", name, n, v.wantKeys[name])
 		}
 	}
 	return nil
@@ -275,14 +275,14 @@ func (v *verifier) checkEntries() error {
 			return err
 		}
 		if st.state() != want.state || st.imagesErased != want.imagesErased || st.textsErased != want.textsErased {
-			return damaged("entry %d is %s, want %s", st.seq, st.state(), want.state)
+			return damageError("entry %d is %s, want %s", st.seq, st.state(), want.state)
 		}
 		e, err := v.j.buildEntry(st, undos)
 		if err != nil {
 			return err
 		}
 		if e.Digest != "" && e.Digest != change.PlanDigest(e.Ops) {
-			return damaged("entry %d has a wrong digest", st.seq)
+			return damageError("entry %d has a wrong digest", st.seq)
 		}
 		blobs, err := v.j.neededBlobs(st, !st.imagesErased && !v.withoutImages, !st.textsErased)
 		if err != nil {
@@ -301,7 +301,7 @@ func (v *verifier) checkEntries() error {
 // checkRefs checks that there are no superfluous references, and reads the referenced blobs.
 func (v *verifier) checkRefs() error {
 	if n := uint64(len(v.states)) + 1; v.staging != 0 && v.staging != n {
-		return damaged("entry %d is being staged, want %d", v.staging, n)
+		return damageError("entry %d is being staged, want %d", v.staging, n)
 	}
 	var last blobID
 	err := v.s.Scan(bucketRefs, nil, nil, func(it boltfile.Item) error {
@@ -328,7 +328,7 @@ func (v *verifier) checkRefs() error {
 		return err
 	})
 	if err == nil && v.refCount != 0 {
-		err = damaged("refs has %d keys too many", -v.refCount)
+		err = damageError("refs has %d keys too many", -v.refCount)
 	}
 	return err
 }
@@ -351,7 +351,7 @@ func (v *verifier) checkBlobs() error {
 		var left uint64
 		err := v.s.Scan(kind.bucket(), nil, nil, func(it boltfile.Item) error {
 			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
-				return damaged("%s has a key %x", kind.bucket(), it.Key)
+				return damageError("%s has a key %x", kind.bucket(), it.Key)
 			}
 			id := blobID{kind: kind, hash: hash(it.Key)}
 			claims, staged, err := v.countRefs(id)
@@ -359,7 +359,7 @@ func (v *verifier) checkBlobs() error {
 			case err != nil:
 				return err
 			case claims == 0:
-				return damaged("%s %v is needed by no entry", kind.bucket(), id.hash)
+				return damageError("%s %v is needed by no entry", kind.bucket(), id.hash)
 			case staged:
 				return nil
 			}
@@ -369,7 +369,7 @@ func (v *verifier) checkBlobs() error {
 				return err
 			}
 			if !bytes.Equal(last, id.hash[:]) || left == 0 {
-				return damaged("%s has a chunk %x too many", kind.bucket(), it.Key)
+				return damageError("%s has a chunk %x too many", kind.bucket(), it.Key)
 			}
 			left--
 			return nil

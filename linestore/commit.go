@@ -49,7 +49,7 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	return s.begin(st.Ops)
 }
 
-func aborted(list []change.Conflict) change.Outcome {
+func abortedOutcome(list []change.Conflict) change.Outcome {
 	return change.Outcome{State: change.Aborted, Conflicts: list}
 }
 
@@ -63,12 +63,12 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	}
 	t, conflicts := tx.conflicts(&e)
 	if len(conflicts) > 0 {
-		return aborted(conflicts), nil
+		return abortedOutcome(conflicts), nil
 	}
 	plan, _, _ := tx.edit(t, true)
 	needsNewline := len(plan.block) > 0 && plan.block[0] == '\n'
 	if int64(len(e.Data)) < size || needsNewline != tx.hasNewline() {
-		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
 	}
 	f, err := tx.dir.OpenAppend(tx.name)
 	if err != nil {
@@ -87,7 +87,7 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		if err != nil {
 			return change.Outcome{State: change.Aborted, Cause: err}, nil
 		}
-		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
 	}
 	if _, err = f.Write(plan.block); err != nil {
 		f.Close()
@@ -152,11 +152,11 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 	}
 	t, conflicts := tx.conflicts(&e)
 	if len(conflicts) > 0 {
-		return aborted(conflicts), nil
+		return abortedOutcome(conflicts), nil
 	}
 	c, _ := parseCopyName(name)
 	if v, _ := c.classify(e.Data); v != oldVersion {
-		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
 	}
 	err = tx.exchange(d, name)
 	if errors.Is(err, errForeign) {
@@ -167,7 +167,7 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 		if len(conflicts) == 0 {
 			conflicts = tx.conflictMeanwhile(t).Conflicts
 		}
-		return aborted(conflicts), nil
+		return abortedOutcome(conflicts), nil
 	}
 	if err != nil {
 		return change.Outcome{}, err

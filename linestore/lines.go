@@ -144,7 +144,7 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 				return e, op, "the transcript has earlier copies of the line"
 			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
-		case op.Pre != nil && !appendOnly && t.previousIsPost(op) && tx.mayHaveAppended():
+		case op.Pre != nil && !appendOnly && t.isPostPrevious(op) && tx.mayHaveAppended():
 			s, _ := t.last(op.key)
 			if !tx.isOwn(t, op) {
 				if !tx.force {
@@ -198,8 +198,8 @@ func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	return same == 1 || after == 1
 }
 
-// previousIsPost reports whether the second-to-last line with the key of op equals its Post.
-func (t *transcript) previousIsPost(op *lineOp) bool {
+// isPostPrevious reports whether the second-to-last line with the key of op equals its Post.
+func (t *transcript) isPostPrevious(op *lineOp) bool {
 	n := len(t.lines[op.key])
 	return n > 1 && bytes.Equal(t.text(t.lines[op.key][n-2]), op.Post.Data)
 }

@@ -88,7 +88,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		st.Append = &change.AppendPoint{Size: e.Size, Mtime: e.Mtime}
 		st.Dir = fmt.Sprintf("%s/%s%d-%d", tx.own.OwnerDir(), appendPrefix, e.Size, e.Mtime)
 	}
-	if appendOnly && slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.Pre != nil && op.Post != nil && t.previousIsPost(&op) }) {
+	if appendOnly && slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.Pre != nil && op.Post != nil && t.isPostPrevious(&op) }) {
 		tx.note("a process uses the transcript, so the old lines are appended again: the transcript does not get its old bytes back")
 	}
 	tx.addNewline(plan)

@@ -23,7 +23,7 @@ func (s *search) setAside() *search {
 		left[d.finding] = true
 	}
 	t := &search{c: s.c, origin: s.origin, aside: true}
-	t.wanted = func(c *Case, f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.wanted(c, f) }
+	t.filter = func(c *Case, f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.filter(c, f) }
 	t.run()
 	t.fixed, t.changed = append(s.fixed, t.fixed...), s.changed || t.changed
 	return t
@@ -43,7 +43,7 @@ func (s *search) canSetAside() map[key]bool {
 	if s.auto || s.aside {
 		return can
 	}
-	for _, d := range (&search{c: s.c, wanted: s.wanted, origin: origin{}, aside: true}).run().fixed {
+	for _, d := range (&search{c: s.c, filter: s.filter, origin: origin{}, aside: true}).run().fixed {
 		can[d.finding] = true
 	}
 	return can
@@ -67,26 +67,26 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	}
 	m := c.Stored(f.Ref)
 	if _, b := m.Step(f.Ref, f.Block); b != nil {
-		fixes = append(fixes, asideFix(c, nil, withCall(c, b)))
+		fixes = append(fixes, asideFix(c, nil, joinCall(c, b)))
 	} else if f.Ref.Kind == change.KindPart {
 		fixes = append(fixes, asideFix(c, records, nil))
 	}
 	records = []change.Ref{messageRef(f.Ref)}
 	var blocks []*request.Block
 	for _, b := range m.Blocks() {
-		records, blocks = append(records, messageRef(b.Ref())), append(blocks, withCall(c, b)...)
+		records, blocks = append(records, messageRef(b.Ref())), append(blocks, joinCall(c, b)...)
 	}
 	slices.SortFunc(records, change.Ref.Compare)
 	return append(fixes, asideFix(c, slices.Compact(records), blocks))
 }
 
-// withCall returns a block, together with its call or results: neither is sent without the other.
-func withCall(c *Case, b *request.Block) []*request.Block {
+// joinCall returns a block, together with its call or results: neither is sent without the other.
+func joinCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
-	call := cmp.Or(calls.byResult[placeOf(b)], b)
+	call := cmp.Or(calls.byResult[keyOf(b)], b)
 	all := []*request.Block{call}
 	for _, r := range calls.Results(call) {
-		if placeOf(r) != placeOf(call) {
+		if keyOf(r) != keyOf(call) {
 			all = append(all, r)
 		}
 	}
@@ -96,14 +96,14 @@ func withCall(c *Case, b *request.Block) []*request.Block {
 // asideFix returns the fix that sets aside records, and blocks of other records. A record that has only such blocks is
 // removed whole.
 func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
-	in := map[blockAt]bool{}
+	in := map[blockKey]bool{}
 	for _, b := range blocks {
-		in[placeOf(b)] = true
+		in[keyOf(b)] = true
 	}
 	var rest []*request.Block
 	whole := slices.Clone(records)
 	for _, b := range slices.Backward(blocks) { // backward, because removing a block changes the index of later ones
-		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[placeOf(o)] }
+		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[keyOf(o)] }
 		switch {
 		case slices.Contains(whole, b.Ref()), slices.Contains(records, messageRef(b.Ref())):
 		case slices.ContainsFunc(c.Stored(b.Ref()).Blocks(), isOther):
@@ -115,7 +115,7 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	isWhole := len(records) > 0 || slices.ContainsFunc(blocks, func(b *request.Block) bool {
 		return b.Ref().Message != blocks[0].Ref().Message
 	})
-	out := leftOutOf(c, blocks)
+	out := itemsSetAside(c, blocks)
 	for i := 0; len(blocks) == 0 && i < len(records); i++ {
 		out = append(out, leftItem{"unread record", records[i].ID()})
 	}
@@ -138,29 +138,29 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	}
 }
 
-// leftOut describes, for a person, the content that is set aside.
-type leftOut []leftItem
+// asideItems describes, for a person, the content that is set aside.
+type asideItems []leftItem
 
 type leftItem struct{ kind, name string }
 
-// leftOutOf lists the blocks as items: each prompt and each answer is one item, and so is a call with its results.
-func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
-	calls, seen := c.Calls(), map[blockAt]bool{}
+// itemsSetAside lists the blocks as items: each prompt and each answer is one item, and so is a call with its results.
+func itemsSetAside(c *Case, blocks []*request.Block) (out asideItems) {
+	calls, seen := c.Calls(), map[blockKey]bool{}
 	for _, b := range blocks {
-		it, at := leftItem{"other block", string(b.Type)}, placeOf(b)
+		it, at := leftItem{"other block", string(b.Type)}, keyOf(b)
 		switch {
 		case b.Type == request.Image || b.Type == request.Document:
 			it = leftItem{"file", cmp.Or(b.Name, b.Mime)}
 		case b.IsThinking():
 			it = leftItem{kind: "thinking block"}
 		case b.Type == request.Text:
-			it, at = leftItem{"answer", request.Short(b.Text, 40)}, blockAt{ref: messageRef(b.Ref()), index: -1}
+			it, at = leftItem{"answer", request.Short(b.Text, 40)}, blockKey{ref: messageRef(b.Ref()), index: -1}
 			if c.Stored(b.Ref()).Role == change.RoleUser {
 				it.kind = "prompt"
 			}
 		case isCall(b) || b.Type == request.ToolResult:
 			call := cmp.Or(calls.byResult[at], b)
-			it, at = leftItem{"tool call", call.ToolName}, placeOf(call)
+			it, at = leftItem{"tool call", call.ToolName}, keyOf(call)
 			if len(call.Output) > 0 || len(calls.Results(call)) > 0 {
 				it.kind = "tool result"
 			}
@@ -174,7 +174,7 @@ func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 }
 
 // words returns the number of items of each kind, with the first names.
-func (out leftOut) words() (all []string) {
+func (out asideItems) words() (all []string) {
 	for _, kind := range []string{
 		"prompt", "answer", "tool result", "tool call", "file", "thinking block", "other block", "unread record",
 	} {

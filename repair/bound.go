@@ -123,17 +123,17 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	if q, _ := after.Current(); q.Whole().Bound != request.Refused {
 		return after, b, nil
 	}
-	type at struct {
+	type blockKey struct {
 		ref    change.Ref
 		detail string
 	}
-	gone := map[at]bool{}
+	gone := map[blockKey]bool{}
 	for _, t := range spoiled {
-		gone[at{t.Ref(), identity(t)}] = true
+		gone[blockKey{t.Ref(), identity(t)}] = true
 	}
 	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
 	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool {
-		return f.Code == boundRule && gone[at{f.Ref, f.Detail}]
+		return f.Code == boundRule && gone[blockKey{f.Ref, f.Detail}]
 	}, auto)
 	if left := SpoiledThinking(before, s.c.Reset()); len(left) > 0 {
 		why := whyNone

@@ -109,11 +109,11 @@ func (c *Case) Calls() Calls {
 
 // storedBlocks calls yield for each stored block, including blocks that are not sent.
 func (c *Case) storedBlocks(yield func(*request.Block) bool) {
-	seen := map[blockAt]bool{} // if an answer has several records, each of them yields the same message
+	seen := map[blockKey]bool{} // if an answer has several records, each of them yields the same message
 	for _, ref := range c.Messages() {
 		for _, step := range c.Stored(ref).Steps {
 			for _, b := range step {
-				if at := placeOf(b); !seen[at] {
+				if at := keyOf(b); !seen[at] {
 					if seen[at] = true; !yield(b) {
 						return
 					}
@@ -359,7 +359,7 @@ type Fix struct {
 	// tried.
 	Edit func(Editor) error
 
-	aside leftOut // content that it sets aside; nil for another fix
+	aside asideItems // content that it sets aside; nil for another fix
 }
 
 // A RefusalError explains why a finding is not fixed, or not by this fix.

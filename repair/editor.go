@@ -126,22 +126,22 @@ type Stored struct {
 
 	Summary bool // it is the summary of a compaction
 
-	at map[blockAt][2]int // the step and the index of each block; set by [Stored.Indexed]
+	at map[blockKey][2]int // the step and the index of each block; set by [Stored.Indexed]
 }
 
-type blockAt struct {
+type blockKey struct {
 	ref   change.Ref
 	index int
 }
 
-func placeOf(b *request.Block) blockAt { return blockAt{b.Ref(), b.Index} }
+func keyOf(b *request.Block) blockKey { return blockKey{b.Ref(), b.Index} }
 
-// Indexed returns the same message with an index for finding blocks.
-func (m Stored) Indexed() Stored {
-	m.at = map[blockAt][2]int{}
+// WithIndex returns the same message with an index for finding blocks.
+func (m Stored) WithIndex() Stored {
+	m.at = map[blockKey][2]int{}
 	for i, s := range m.Steps {
 		for j, b := range s {
-			m.at[placeOf(b)] = [2]int{i, j}
+			m.at[keyOf(b)] = [2]int{i, j}
 		}
 	}
 	return m
@@ -158,7 +158,7 @@ func (m Stored) Blocks() (all []*request.Block) {
 // Step returns the block at a record and an index, and its step, or nil.
 func (m Stored) Step(ref change.Ref, index int) ([]*request.Block, *request.Block) {
 	if m.at != nil {
-		if at, ok := m.at[blockAt{ref, index}]; ok {
+		if at, ok := m.at[blockKey{ref, index}]; ok {
 			return m.Steps[at[0]], m.Steps[at[0]][at[1]]
 		}
 		return nil, nil

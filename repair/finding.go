@@ -130,8 +130,8 @@ func (fs *Findings) All() []Finding { return fs.list }
 // mayHide reports whether a finding at p may have been hidden.
 func (fs *Findings) mayHide(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
 
-// isOnce reports whether several findings at p are no worse than one.
-func (fs *Findings) isOnce(p place) bool { return fs.Once != nil && fs.Once(p.code) }
+// countsOnce reports whether several findings at p are no worse than one.
+func (fs *Findings) countsOnce(p place) bool { return fs.Once != nil && fs.Once(p.code) }
 
 // Has reports whether there is a finding with the same code at the same record.
 func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }

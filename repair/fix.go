@@ -9,8 +9,8 @@ import (
 	"mend/internal/request"
 )
 
-// always returns a function for [Rule].Why that returns the same sentence for every finding.
-func always(sentence string) func(*Fault) string { return func(*Fault) string { return sentence } }
+// constant returns a function for [Rule].Why that returns the same sentence for every finding.
+func constant(sentence string) func(*Fault) string { return func(*Fault) string { return sentence } }
 
 // isContent reports whether a block is content: neither thinking nor a blank text.
 func isContent(b *request.Block) bool { return !b.IsThinking() && !isBlank(b) }

@@ -68,7 +68,7 @@ func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 		return nil, false
 	}
 	calls := x.Calls()
-	if call = calls.byResult[placeOf(b)]; call == nil || isCall(b) {
+	if call = calls.byResult[keyOf(b)]; call == nil || isCall(b) {
 		call = b
 	}
 	results := calls.Results(call)
@@ -78,17 +78,17 @@ func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 
 // Calls are the tool calls of a session with their results.
 type Calls struct {
-	results  map[blockAt][]*request.Block // by call
-	byResult map[blockAt]*request.Block   // call by result
+	results  map[blockKey][]*request.Block // by call
+	byResult map[blockKey]*request.Block   // call by result
 }
 
 // PairCalls pairs each result with the newest earlier call that has its id, or else with the last one.
 func PairCalls(blocks iter.Seq[*request.Block]) Calls {
-	c, newest := Calls{map[blockAt][]*request.Block{}, map[blockAt]*request.Block{}}, map[string]*request.Block{}
+	c, newest := Calls{map[blockKey][]*request.Block{}, map[blockKey]*request.Block{}}, map[string]*request.Block{}
 	pair := func(result *request.Block) bool {
 		call := newest[result.ToolID]
 		if call != nil {
-			c.results[placeOf(call)], c.byResult[placeOf(result)] = append(c.results[placeOf(call)], result), call
+			c.results[keyOf(call)], c.byResult[keyOf(result)] = append(c.results[keyOf(call)], result), call
 		}
 		return call != nil
 	}
@@ -109,7 +109,7 @@ func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 }
 
 // Results returns the results of a call.
-func (c Calls) Results(call *request.Block) []*request.Block { return c.results[placeOf(call)] }
+func (c Calls) Results(call *request.Block) []*request.Block { return c.results[keyOf(call)] }
 
 // maxIDPart is how many bytes of a record's id go into the id of its call.
 const maxIDPart = 48
@@ -297,7 +297,7 @@ func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
 	}
-	all := sharing(x.Case)[x.block.ItemID]
+	all := messagesByItem(x.Case)[x.block.ItemID]
 	return []Fix{{
 		Text: "The ids of the provider's items are removed from the messages with the same id, so their content is sent " +
 			"in full.",
@@ -314,9 +314,9 @@ func fixRepeatedItem(x *Fault) []Fix {
 	}}
 }
 
-// sharing returns the messages that contain an item of the provider, by the item's id. A case finds them
+// messagesByItem returns the messages that contain an item of the provider, by the item's id. A case finds them
 // once.
-func sharing(c *Case) map[string][]Stored {
+func messagesByItem(c *Case) map[string][]Stored {
 	if c.Findings().sharing != nil {
 		return c.Findings().sharing
 	}

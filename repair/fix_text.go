@@ -44,7 +44,7 @@ func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block
 	return Fix{
 		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),
 		Edit: func(d Editor) error {
-			last := lastOf(beforeCalls(step), (*request.Block).IsThinking)
+			last := lastOf(blocksBeforeCalls(step), (*request.Block).IsThinking)
 			if last == nil {
 				return errors.New("no thinking in its step before a call")
 			}
@@ -53,7 +53,7 @@ func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block
 	}
 }
 
-func beforeCalls(step []*request.Block) []*request.Block {
+func blocksBeforeCalls(step []*request.Block) []*request.Block {
 	for i, b := range step {
 		if isCall(b) {
 			return step[:i]

@@ -131,9 +131,9 @@ type locator struct {
 
 func (l *locator) locate() func(Finding) bool {
 	if l.e.Rule == "R8" {
-		return l.among(l.inMessage(l.newest()))
+		return l.nonEmpty(l.inMessage(l.newest()))
 	}
-	called, beside, items := l.named()
+	called, beside, items := l.namedRecords()
 	block, turn := blockAndTurn(l.s, l.e)
 	for _, in := range [...]func(Finding) bool{
 		func(f Finding) bool { return items[f.Ref.Message] },
@@ -144,28 +144,28 @@ func (l *locator) locate() func(Finding) bool {
 		func(f Finding) bool { return turn[f.Ref.Message] },
 		l.inMessage(l.nearest()),
 	} {
-		if at := l.among(in); at != nil {
+		if at := l.nonEmpty(in); at != nil {
 			return at
 		}
 	}
 	if isAboutThinking(l.e) && (l.e.Index >= 0 || l.e.Class != ThinkingDisabledViolation) {
-		return l.among(l.inMessage(l.newest()))
+		return l.nonEmpty(l.inMessage(l.newest()))
 	}
 	return nil
 }
 
-// among returns the filter in, or nil if it selects no finding.
-func (l *locator) among(in func(Finding) bool) func(Finding) bool {
+// nonEmpty returns the filter in, or nil if it selects no finding.
+func (l *locator) nonEmpty(in func(Finding) bool) func(Finding) bool {
 	if slices.ContainsFunc(l.found, in) {
 		return in
 	}
 	return nil
 }
 
-// named returns the records of the calls that the error names by id, and the messages with the items that it names.
-// beside has the records in the same steps as the calls, because one of them may separate a call from its result. If
-// the provider lacks an item, it lacks all items of that account, so no item is located.
-func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]bool) {
+// namedRecords returns the records of the calls that the error names by id, and the messages with the items that it
+// names. beside has the records in the same steps as the calls, because one of them may separate a call from its
+// result. If the provider lacks an item, it lacks all items of that account, so no item is located.
+func (l *locator) namedRecords() (called, beside map[change.Ref]bool, items map[string]bool) {
 	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {
 		return called, beside, items

@@ -48,8 +48,8 @@ func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
 	if slices.Equal(before, now) || len(after.messages) == 0 {
 		return false
 	}
-	left := signed(now)
-	return after.unfinished == ref.Message || len(left) > 0 && !slices.Equal(signed(before), left)
+	left := signedThoughts(now)
+	return after.unfinished == ref.Message || len(left) > 0 && !slices.Equal(signedThoughts(before), left)
 }
 
 // A thought is a block of thinking.
@@ -67,8 +67,8 @@ func thoughts(m Stored) (all []thought) {
 	return all
 }
 
-// signed returns the thoughts that the provider signed, without their records.
-func signed(all []thought) (out []thought) {
+// signedThoughts returns the thoughts that the provider signed, without their records.
+func signedThoughts(all []thought) (out []thought) {
 	for _, t := range all {
 		if t.signature != "" {
 			out = append(out, thought{change.Ref{}, t.text, t.signature})

@@ -56,7 +56,7 @@ func MatchError(c *Case, e APIError) (best Match) {
 			continue
 		}
 		for _, v := range refused {
-			if isAbout(c, e, v) {
+			if hasSameRule(c, e, v) {
 				best = best.Better(Match{Degree: degree(e, v, q, i == InUse), Rule: v.Rule, N: v.N, M: v.M})
 			}
 		}
@@ -102,9 +102,9 @@ func matchContent(c *Case, e APIError) (best Match) {
 	return best
 }
 
-// isAbout reports whether the error and the violation have the same rule. The same class is enough if the error names
-// no rule, or a rule of another provider: a gateway passes errors on.
-func isAbout(c *Case, e APIError, v request.Violation) bool {
+// hasSameRule reports whether the error and the violation have the same rule. The same class is enough if the error
+// names no rule, or a rule of another provider: a gateway passes errors on.
+func hasSameRule(c *Case, e APIError, v request.Violation) bool {
 	if e.Rule == v.Rule || !isOther(e, v) {
 		return e.Rule == v.Rule
 	}
@@ -133,7 +133,7 @@ func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degr
 		return BreaksRule
 	case e.Index >= 0 && e.Index == v.N && isBlock(e, v, q):
 		return there
-	case named && slices.ContainsFunc(turnsNear(q, v), func(t request.Turn) bool { return namesCall(t, e.Calls) }):
+	case named && slices.ContainsFunc(adjacentTurns(q, v), func(t request.Turn) bool { return namesCall(t, e.Calls) }):
 		return there
 	}
 	return BreaksElsewhere
@@ -145,8 +145,8 @@ func isBlock(e APIError, v request.Violation, q request.Request) bool {
 	return e.Block < 0 || v.M < 0 || e.Block == v.M || v.N < len(q.Turns) && len(q.Turns[v.N].Blocks) == 1
 }
 
-// turnsNear returns the turn of the violation and the next one, which has the results of its calls.
-func turnsNear(q request.Request, v request.Violation) []request.Turn {
+// adjacentTurns returns the turn of the violation and the next one, which has the results of its calls.
+func adjacentTurns(q request.Request, v request.Violation) []request.Turn {
 	if v.N < 0 || v.N >= len(q.Turns) {
 		return nil
 	}

@@ -189,7 +189,7 @@ const maxPasses = 8
 // repeatUntilStable repeats the request until nothing changes. It returns the last search, the fixed findings and those
 // without a fix. A repaired session may be sent in another way, such as with thinking, and then has other findings. An
 // error names one place in one request, so it is fixed once; then all broken findings are fixed.
-func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out leftOut) {
+func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out asideItems) {
 	rest := req
 	rest.Error = nil
 	t = fixRequested(c, o, req)
@@ -231,7 +231,7 @@ func fixRequested(c *Case, o origin, req Request) *search {
 }
 
 // search fixes the wanted findings, and sets the rest aside if requested.
-func (r *Request) search(c *Case, o origin, w wanted) *search {
+func (r *Request) search(c *Case, o origin, w filter) *search {
 	t := newSearch(c, o, w, r.Unattended)
 	if r.SetAside && !r.Unattended && len(t.failed) > 0 {
 		t = t.setAside()
@@ -265,7 +265,7 @@ func fixError(c *Case, o origin, req Request) *search {
 }
 
 // sameKind returns the findings of the error's rule, or if there are none, of its class.
-func sameKind(c *Case, e APIError) wanted {
+func sameKind(c *Case, e APIError) filter {
 	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
 		return exact

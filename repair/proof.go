@@ -26,7 +26,7 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			failed[f.Ref.Message], all = true, all || whole || tried[f.Ref.Message] == 0
 		}
 	}
-	moved := s.moved(o)
+	moved := s.movedPlaces(o)
 	for _, tr := range trials {
 		if !s.isFixed(tr.Finding, o, moved) {
 			failed[tr.Ref.Message] = true
@@ -84,9 +84,9 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
 }
 
-// moved returns the places of new findings in parts that did not exist before: a part may have moved together with
-// its problem.
-func (s *search) moved(o outcome) map[place]bool {
+// movedPlaces returns the places of new findings in parts that did not exist before: a part may have moved together
+// with its problem.
+func (s *search) movedPlaces(o outcome) map[place]bool {
 	in := map[place]bool{}
 	for _, f := range o.c.Findings().list {
 		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.refs.has(f.Ref)) {
@@ -101,13 +101,13 @@ func (s *search) moved(o outcome) map[place]bool {
 func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	before, after := s.findings.counts, o.c.Findings().counts
 	if whole || len(o.to) > 0 {
-		before, after = byFirstMessage(before, nil, whole), byFirstMessage(after, o.to, whole)
+		before, after = countByMessage(before, nil, whole), countByMessage(after, o.to, whole)
 	}
 	for p, n := range after {
 		old := before[p]
 		switch {
 		case n <= old,
-			together && old > 0 && s.findings.isOnce(p),
+			together && old > 0 && s.findings.countsOnce(p),
 			p.setting != InUse && s.findings.mayHide(p):
 			continue
 		}
@@ -116,8 +116,8 @@ func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	return all
 }
 
-// byFirstMessage returns the counts by the messages' original ids. With whole, it sums them over all messages.
-func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bool) map[place]int {
+// countByMessage returns the counts by the messages' original ids. With whole, it sums them over all messages.
+func countByMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bool) map[place]int {
 	first := map[string]string{}
 	for old, ref := range to {
 		first[ref.Message] = old.Message

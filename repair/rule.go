@@ -46,13 +46,13 @@ type Rules struct {
 func NewRules(classes map[Class]Explanation, own ...Rule) *Rules {
 	t := &Rules{Own: own, all: maps.Clone(engineRules()), classes: classes}
 	for i, r := range own {
-		own[i] = r.completedBy(t.all[r.Code])
+		own[i] = r.withDefaults(t.all[r.Code])
 		t.all[r.Code] = own[i]
 	}
 	return t
 }
 
-func (r Rule) completedBy(base Rule) Rule {
+func (r Rule) withDefaults(base Rule) Rule {
 	r.Class, r.Asked = cmp.Or(r.Class, base.Class), r.Asked || base.Asked
 	r.Meaning, r.Words = cmp.Or(r.Meaning, base.Meaning), cmp.Or(r.Words, base.Words)
 	r.Example = cmp.Or(r.Example, base.Example)

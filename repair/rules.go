@@ -32,18 +32,18 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 				"calls of one step.",
 		},
 		"R2": {
-			Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it."),
+			Class: ToolResultMissing, Why: constant("A tool result would be sent without its tool call right before it."),
 			Example: "A compaction whose kept part begins between a call and its result.",
 			Fix: "Nothing stored is broken where a call and its result are stored as one. Fork the session before the " +
 				"compaction.",
 		},
 		"R3": {
-			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message " +
+			Class: ThinkingBlockOrder, Why: constant("The tool loop of the newest assistant message is open, and the message " +
 				"does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
 			Example: "The newest assistant message ended in a tool call and its thinking is lost or comes later.",
 		},
 		"R4": {
-			Class: ThinkingDisabledViolation, Why: always("The tool loop of the newest assistant message is open, and the " +
+			Class: ThinkingDisabledViolation, Why: constant("The tool loop of the newest assistant message is open, and the " +
 				"message contains thinking. The provider refuses that while thinking is off."), Fixes: fixLoopThinking,
 			Example: "A tool loop that began with thinking on, continued with thinking off.",
 			Fix:     "A text closes the tool loop, or the thinking of that message is removed.",
@@ -54,21 +54,21 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"type": "text", "text": ""}`,
 		},
 		"R6": {
-			Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn,
+			Class: EmptyContentMessage, Why: constant(empty), Fixes: fixEmptyTurn,
 			Example: "An assistant message that holds only unsigned thinking, which is not sent.",
 		},
 		"R7": {
-			Asked: true, Class: ThinkingSignature, Why: always("The provider rejects the signature of this thinking block, " +
+			Asked: true, Class: ThinkingSignature, Why: constant("The provider rejects the signature of this thinking block, " +
 				"and a signature cannot be created."), Fixes: fixThinking,
 			Example: "A session that was edited, or copied from another account.",
 		},
 		"R8": {
-			Asked: true, Class: ThinkingBlockModified, Why: always("This thinking block was altered after the provider " +
+			Asked: true, Class: ThinkingBlockModified, Why: constant("This thinking block was altered after the provider " +
 				"signed it, and cannot be restored."), Fixes: fixThinking,
 			Example: "Thinking that was edited by hand or by a plugin.",
 		},
 		"R9": {
-			Class: ThinkingSignature, Why: always("A thinking block without a signature would be sent; the provider rejects " +
+			Class: ThinkingSignature, Why: constant("A thinking block without a signature would be sent; the provider rejects " +
 				"that."), Fixes: fixThinking,
 			Example: "A thinking block whose metadata lost the signature.",
 			Fix:     "The block is removed.",
@@ -83,7 +83,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"type": "text", "text": " \n"}`,
 		},
 		"R12": {
-			Class: AssistantPrefillUnsupported, Why: always(endsSo),
+			Class: AssistantPrefillUnsupported, Why: constant(endsSo),
 			Example: lateAnswer,
 		},
 		"R13": {
@@ -91,7 +91,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"type": "tool", "callID": "call:1"}`,
 		},
 		"R14": {
-			Class: InvalidToolCall, Why: always(noObject), Fixes: fixInput,
+			Class: InvalidToolCall, Why: constant(noObject), Fixes: fixInput,
 			Example: `{"state": {"input": "ls -l"}}`,
 			Loses:   "Nothing.",
 		},
@@ -100,11 +100,11 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: "A screenshot of 6 MB in a prompt or a tool result.",
 		},
 		"R16": {
-			Class: FirstPromptMissing, Why: always(noPrompt), Fixes: fixFirstPrompt,
+			Class: FirstPromptMissing, Why: constant(noPrompt), Fixes: fixFirstPrompt,
 			Example: "The record of the first prompt was deleted.",
 		},
 		"R17": {
-			Class: InvalidToolCall, Why: always(twice), Fixes: fixCallID,
+			Class: InvalidToolCall, Why: constant(twice), Fixes: fixCallID,
 			Example: "A message that was copied by a sync program.",
 		},
 		"R18": file,
@@ -121,35 +121,35 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Loses: "These thinking blocks. Texts and tool calls stay.",
 		},
 
-		"O1": {Class: ToolResultMissing, Why: always(noResult)},
-		"O2": {Class: ToolResultMissing, Why: always(noCall)},
+		"O1": {Class: ToolResultMissing, Why: constant(noResult)},
+		"O2": {Class: ToolResultMissing, Why: constant(noCall)},
 		"O3": {
 			Class: ItemID,
-			Why: always("The provider knows the items of this response by their ids, and one that " +
+			Why: constant("The provider knows the items of this response by their ids, and one that " +
 				"belongs to them is missing."),
 			Fixes: fixItemIDs,
 		},
-		"O4":  {Class: ItemID, Why: always("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
+		"O4":  {Class: ItemID, Why: constant("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
 		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"O6":  {Class: InvalidToolCall, ClassOf: classOfLongID, Why: whyLongID, Fixes: fixLongID},
 		"O9":  file,
-		"O11": {Class: ItemID, Why: always("The id of the item is not one of its type."), Fixes: fixItemIDs},
+		"O11": {Class: ItemID, Why: constant("The id of the item is not one of its type."), Fixes: fixItemIDs},
 		"O12": tooLong,
 		"O13": {
 			Class: EncryptedReasoning,
-			Why:   always("Reasoning would be sent without its encrypted content; the provider rejects that."),
+			Why:   constant("Reasoning would be sent without its encrypted content; the provider rejects that."),
 		},
 
 		"O15": unicode,
 
-		"C1": {Class: ToolResultMissing, Why: always(noResult)},
-		"C2": {Class: ToolResultMissing, Why: always(noCall)},
-		"C3": {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixCallID},
+		"C1": {Class: ToolResultMissing, Why: constant(noResult)},
+		"C2": {Class: ToolResultMissing, Why: constant(noCall)},
+		"C3": {Class: InvalidToolCall, Why: constant("Another tool call of the same step has the same id."), Fixes: fixCallID},
 		"C4": {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
 		"C5": {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"C6": {
 			Class: EmptyContentMessage,
-			Why:   always("The assistant message has neither text nor a tool call, and is sent with null as its content."),
+			Why:   constant("The assistant message has neither text nor a tool call, and is sent with null as its content."),
 			Fixes: fixEmptyTurn,
 		},
 		"C8":  file,
@@ -171,33 +171,33 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		},
 		"V4": {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
 
-		"G2": {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
+		"G2": {Class: EmptyContentMessage, Why: constant(empty), Fixes: fixEmptyTurn},
 		"G4": {
 			Class: FirstPromptMissing,
-			Why:   always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."),
+			Why:   constant("The assistant message calls a tool and follows no prompt: the prompt before it is missing."),
 			Fixes: fixLostPrompt,
 		},
-		"G5": {Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it.")},
-		"G6": {Class: ToolResultMissing, Why: always("A tool call would be sent without its result right after it.")},
+		"G5": {Class: ToolResultMissing, Why: constant("A tool result would be sent without its tool call right before it.")},
+		"G6": {Class: ToolResultMissing, Why: constant("A tool call would be sent without its result right after it.")},
 		"G7": {
 			Class: EncryptedReasoning,
-			Why:   always("A tool call of the current turn has no signature, and the provider requires one."),
+			Why:   constant("A tool call of the current turn has no signature, and the provider requires one."),
 		},
 		"G9":  {Class: InvalidToolCall, Why: whyGeminiCall, Fixes: fixGeminiCall},
 		"G10": file,
 		"G12": {
 			Class: AssistantPrefillUnsupported,
-			Why:   always(endsSo), Example: lateAnswer,
+			Why:   constant(endsSo), Example: lateAnswer,
 		},
 
 		"G13": unicode,
 
 		"B12": unicode,
-		"B1":  {Class: FirstPromptMissing, Why: always(noPrompt), Fixes: fixFirstPrompt},
-		"B3":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
+		"B1":  {Class: FirstPromptMissing, Why: constant(noPrompt), Fixes: fixFirstPrompt},
+		"B3":  {Class: EmptyContentMessage, Why: constant(empty), Fixes: fixEmptyTurn},
 		"B4":  {Class: EmptyContentMessage, Why: whyBlankBlock, Fixes: fixBlankBlock},
 		"B5":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
-		"B7":  {Class: InvalidToolCall, Why: always(twice), Fixes: fixCallID},
+		"B7":  {Class: InvalidToolCall, Why: constant(twice), Fixes: fixCallID},
 		"B8":  {Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall},
 		"B10": file,
 		"B11": {Class: ThinkingBlockOrder, ClassOf: classOfLast, Why: whyLast, Fixes: fixLast},
@@ -208,16 +208,16 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 				"looks for it only when asked.",
 		},
 		"encrypted": {
-			Asked: true, Class: EncryptedReasoning, Why: always("The encrypted reasoning was created under another account " +
+			Asked: true, Class: EncryptedReasoning, Why: constant("The encrypted reasoning was created under another account " +
 				"or key, and only that one can use it."), Fixes: fixEncrypted,
 			Words: "reasoning `encrypted_content` was not issued to this caller",
 		},
 		"item": {
-			Asked: true, Class: ItemID, Why: always("The provider does not have the item with this id."), Fixes: fixItemIDs,
+			Asked: true, Class: ItemID, Why: constant("The provider does not have the item with this id."), Fixes: fixItemIDs,
 		},
 		"reasoning": {
 			Asked: true, Class: ThinkingBlockOrder,
-			Why:   always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."),
+			Why:   constant("The tool call would be sent without reasoning; a provider whose model thinks rejects that."),
 			Fixes: fixMissingReasoning,
 		},
 		"image": {
@@ -245,7 +245,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"tool": "web search"}`,
 		},
 		"order": {
-			Class: ThinkingBlockOrder, Why: always("The thinking is not first in its step. In an open tool loop the provider " +
+			Class: ThinkingBlockOrder, Why: constant("The thinking is not first in its step. In an open tool loop the provider " +
 				"requires it to be first."), Fixes: (*Fault).moveOrRemove,
 		},
 		"nothing": {
@@ -259,7 +259,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 // whyVendor returns the Why of a rule that only some vendors enforce.
 func whyVendor(what, vendor string, others ...string) func(*Fault) string {
 	all := append([]string{vendor + " refuses that"}, others...)
-	return always(fmt.Sprintf("%s; %s.", what, strings.Join(all, ", and so does ")))
+	return constant(fmt.Sprintf("%s; %s.", what, strings.Join(all, ", and so does ")))
 }
 
 func whyThinking(x *Fault) string {

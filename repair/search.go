@@ -20,12 +20,12 @@ type search struct {
 	c        *Case // with the fixes kept so far
 	refs     *refSet
 	findings *Findings
-	wanted   wanted
+	filter   filter
 	depth    int  // of nested searches for fixes of caused findings, including this one
 	lossless bool // only fixes that lose nothing are tried
 	auto     bool // only fixes of findings with the tier [Auto] are tried
 	aside    bool // findings are set aside, see [search.setAside]
-	leftOut  leftOut
+	leftOut  asideItems
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil before a fix is kept
 	tried    map[key]int           // number of failed attempts
@@ -34,7 +34,7 @@ type search struct {
 }
 
 // A wanted reports whether a finding of the case should be fixed.
-type wanted func(*Case, Finding) bool
+type filter func(*Case, Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.
 type origin map[change.Ref]change.Ref
@@ -52,8 +52,8 @@ const noMore = 1 << 20
 
 // newSearch runs a search that fixes the wanted findings; with auto only those with the tier [Auto]. It adds the refs
 // of records that fixes rename to o.
-func newSearch(c *Case, o origin, w wanted, auto bool) *search {
-	return (&search{c: c, wanted: w, origin: o, auto: auto}).run()
+func newSearch(c *Case, o origin, w filter, auto bool) *search {
+	return (&search{c: c, filter: w, origin: o, auto: auto}).run()
 }
 
 func (s *search) run() *search {
@@ -68,7 +68,7 @@ func (s *search) run() *search {
 	}
 	way, can := "", map[key]bool(nil)
 	for _, f := range s.findings.list {
-		if !s.wanted(s.c, f) {
+		if !s.filter(s.c, f) {
 			continue
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
@@ -99,7 +99,7 @@ const maxDepth = 3
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]
-		if tried == noMore || len(group) > 0 && (f.Code != group[0].Code || tried != n) || !s.wanted(s.c, f) {
+		if tried == noMore || len(group) > 0 && (f.Code != group[0].Code || tried != n) || !s.filter(s.c, f) {
 			continue
 		}
 		group, n = append(group, f), tried
@@ -229,7 +229,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
-	sub := (&search{c: o.c, wanted: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
+	sub := (&search{c: o.c, filter: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
 	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for ref, old := range originals {
 		if o.refs.has(ref) {
@@ -254,7 +254,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
 	for _, f := range group {
 		sameFix, begun := alike[f.Ref.Message]
-		if begun && (!sameFix || busy[f.Ref]) || !s.findings.has(f.key()) || !s.wanted(s.c, f) {
+		if begun && (!sameFix || busy[f.Ref]) || !s.findings.has(f.key()) || !s.filter(s.c, f) {
 			continue
 		}
 		all := attempts(s.fixes(f))
@@ -357,7 +357,7 @@ func (s *search) keep(trials []*trial, o outcome) {
 	for _, tr := range trials {
 		s.leftOut = append(s.leftOut, tr.fix.aside...)
 	}
-	fix, moved, first := describeFixed(trials), s.moved(o), s.original == nil
+	fix, moved, first := describeFixed(trials), s.movedPlaces(o), s.original == nil
 	if first {
 		s.original = map[key]Diagnosis{}
 	}
@@ -418,7 +418,7 @@ const whyNone = "mend knows no change that fixes this without breaking something
 func (s *search) forkAdvice() string {
 	broken := map[string]bool{}
 	for _, f := range s.findings.list {
-		if f.Severity == Broken && s.wanted(s.c, f) {
+		if f.Severity == Broken && s.filter(s.c, f) {
 			broken[f.Ref.Message] = true
 		}
 	}

@@ -333,7 +333,7 @@ func TestNames(t *testing.T) {
 		for _, s := range x.shown {
 			ds = append(ds, repair.Diagnosis{Shown: s})
 		}
-		if got := repair.ShownBy(ds); got != x.want {
+		if got := repair.ShownAs(ds); got != x.want {
 			t.Errorf("%q is shown as %q, want %q", x.shown, got, x.want)
 		}
 	}

@@ -13,9 +13,9 @@ const (
 	TakenOver Shown = "taken over" // a newer generation of the agent has a copy of its own
 )
 
-// ShownBy returns how a session with these diagnoses is shown. If they disagree, it returns the value of the problem
+// ShownAs returns how a session with these diagnoses is shown. If they disagree, it returns the value of the problem
 // that must be solved first.
-func ShownBy(ds []Diagnosis) Shown {
+func ShownAs(ds []Diagnosis) Shown {
 	for _, s := range [...]Shown{TakenOver, NotLoaded, NoFolder, Hidden, Archived} {
 		for _, d := range ds {
 			if d.Shown == s {

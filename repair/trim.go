@@ -119,7 +119,7 @@ func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 // trim returns the case of the trimmed session, and what was trimmed, without a plan. Content that cannot be changed
 // stays.
 func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
-	q := wholeOf(c)
+	q := wholeRequest(c)
 	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
 	t.Goal = goalOf(r, t)
 	x := trimming{c: c, q: q, kept: keptMessages(c, r.KeepTurns), protected: r.Protected, sizes: sizesOf(q)}
@@ -152,7 +152,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 		if t.After <= t.Goal {
 			break
 		}
-		if apply(d, o.block, func(d Editor) error { return takeOut(d, o.block) }) {
+		if apply(d, o.block, func(d Editor) error { return replaceContent(d, o.block) }) {
 			t.Removed = append(t.Removed, o.RemovedContent)
 			t.After -= o.Tokens
 		}
@@ -187,14 +187,14 @@ func apply(d *Draft, b *request.Block, edit func(Editor) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
-// wholeOf returns the next request with the whole conversation.
-func wholeOf(c *Case) request.Request {
+// wholeRequest returns the next request with the whole conversation.
+func wholeRequest(c *Case) request.Request {
 	q, _ := c.Next()
 	return q.Whole()
 }
 
 // sizeOf returns the estimated size of the next request.
-func sizeOf(c *Case) int { return wholeOf(c).Tokens() }
+func sizeOf(c *Case) int { return wholeRequest(c).Tokens() }
 
 // A trimming selects the content to trim.
 type trimming struct {
@@ -202,18 +202,18 @@ type trimming struct {
 	q         request.Request
 	kept      map[string]bool // messages of the newest turns
 	protected []string        // names of tools
-	sizes     map[blockAt]int
+	sizes     map[blockKey]int
 	ofMessage map[string]int // the size of each message in the request; see [trimming.turns]
 }
 
 // sizesOf returns the size in tokens of each stored block in the request. The input of a call does not count. Sizes are
 // summed by stored block, because an agent may send a file of a result separately from the result.
-func sizesOf(q request.Request) map[blockAt]int {
-	sizes := map[blockAt]int{}
+func sizesOf(q request.Request) map[blockKey]int {
+	sizes := map[blockKey]int{}
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			if b.Type != request.ToolUse {
-				sizes[placeOf(b)] += b.Tokens()
+				sizes[keyOf(b)] += b.Tokens()
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (x *trimming) results() (all []result) {
 				calls[b.ToolID] = call{b.ToolName, b.InputText()}
 			case b.Type == request.ToolResult && b.Source != nil && !b.Error:
 				r := result{
-					TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[placeOf(b)]}, b, calls[b.ToolID],
+					TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[keyOf(b)]}, b, calls[b.ToolID],
 				}
 				newest[r.call] = b
 				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
@@ -314,10 +314,10 @@ type content struct {
 // contents returns the large files and texts of the request, largest first, oldest first among equals. Summaries of
 // compactions stay: they are all that the model knows of the time before.
 func (x *trimming) contents() (all []content) {
-	seen := map[blockAt]bool{}
+	seen := map[blockKey]bool{}
 	for _, t := range x.q.Turns {
 		for _, sent := range t.Blocks {
-			id := placeOf(sent)
+			id := keyOf(sent)
 			size := x.sizes[id]
 			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] ||
 				seen[id] {
@@ -394,7 +394,7 @@ func removedOf(b *request.Block, size int) RemovedContent {
 	case request.Image, request.Document:
 		return RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime), Tokens: size}
 	case request.Text, request.ToolResult:
-		if head, tail := ends(textOf(b), keptOfText); tail != "" {
+		if head, tail := headAndTail(textOf(b), keptOfText); tail != "" {
 			return RemovedContent{
 				Ref: b.Ref(), Name: request.Short(head, shownOfText), Tokens: size - (len(head)+len(tail))/bytesPerToken,
 			}
@@ -404,13 +404,13 @@ func removedOf(b *request.Block, size int) RemovedContent {
 	return RemovedContent{}
 }
 
-// takeOut replaces a file, or the middle of a text, by a line of text.
-func takeOut(d Editor, b *request.Block) error {
+// replaceContent replaces a file, or the middle of a text, by a line of text.
+func replaceContent(d Editor, b *request.Block) error {
 	if b.Type != request.Text && b.Type != request.ToolResult {
 		return d.ReplaceFiles(b, nil, takenOut)
 	}
 	text := textOf(b)
-	head, tail := ends(text, keptOfText)
+	head, tail := headAndTail(text, keptOfText)
 	short := fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head,
 		len(text)-len(head)-len(tail), tail)
 	if b.Type == request.ToolResult {
@@ -427,8 +427,8 @@ func textOf(b *request.Block) string {
 	return b.Text
 }
 
-// ends returns the first and the last n characters of a text; tail is empty if the text is not longer than both.
-func ends(text string, n int) (head, tail string) {
+// headAndTail returns the first and the last n characters of a text; tail is empty if the text is not longer than both.
+func headAndTail(text string, n int) (head, tail string) {
 	r := []rune(text)
 	if len(r) <= 2*n {
 		return text, ""

@@ -23,7 +23,7 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if t.Goal == 0 || t.After <= t.Goal {
 		return
 	}
-	turns := x.turns(wholeOf(d.Case()))
+	turns := x.turns(wholeRequest(d.Case()))
 	if len(turns) == 0 {
 		return
 	}

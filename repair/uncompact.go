@@ -69,7 +69,7 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 	if why := c.Busy; why != "" && !r.Force {
 		return u, fmt.Errorf("%w: %s", ErrBusy, why)
 	}
-	before := wholeOf(c)
+	before := wholeRequest(c)
 	u.Before, u.Window = before.Tokens(), c.Window()
 	d := c.Draft()
 	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Editor) (err error) {
@@ -121,7 +121,7 @@ func countNew(before request.Request, after *Case) (n int) {
 			seen[ref] = true
 		}
 	}
-	for _, t := range wholeOf(after).Turns {
+	for _, t := range wholeRequest(after).Turns {
 		for _, ref := range t.Messages {
 			if !seen[ref] { // a message of several steps is in several turns
 				seen[ref] = true

@@ -47,7 +47,7 @@ func (f exchangeFixture) reopen(step func(string) error, do func(*journal.Journa
 	}
 	s, err := sqlstore.Open(f.path, f.specs, sqlstore.Options{Step: step})
 	if err == nil {
-		err = do(j, s.For(j.ID()))
+		err = do(j, s.WithOwner(j.ID()))
 	}
 	return errors.Join(err, j.Close())
 }

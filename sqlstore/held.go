@@ -25,5 +25,5 @@ func (s *Store) Held(ctx context.Context) (time.Time, error) {
 	if !held {
 		return time.Time{}, nil
 	}
-	return heldSince(shm), nil
+	return oldestHolder(shm), nil
 }

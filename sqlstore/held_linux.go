@@ -26,9 +26,9 @@ func (s *Store) FindsHolders() bool {
 	return true
 }
 
-// heldSince returns the start time of the oldest process that holds a connection's lock on the -shm
+// oldestHolder returns the start time of the oldest process that holds a connection's lock on the -shm
 // at path; the beginning of 1970 if one of them is unknown.
-func heldSince(path string) time.Time {
+func oldestHolder(path string) time.Time {
 	unknown := time.Unix(0, 0)
 	info, err := os.Stat(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func heldSince(path string) time.Time {
 	}
 	var since time.Time
 	for _, p := range locking {
-		started, err := p.Started()
+		started, err := p.StartTime()
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && p != 0: // it has ended since
 		case err != nil:

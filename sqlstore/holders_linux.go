@@ -28,8 +28,8 @@ func mayBeOwn(who []string) bool {
 	return err == nil && !slices.ContainsFunc(who, func(name string) bool { return !strings.HasPrefix(name, own+" (") })
 }
 
-// holdersNow names the other processes that have a file of the database at path open, or a lock on it.
-func holdersNow(ctx context.Context, path string) (who []string, err error) {
+// currentHolders names the other processes that have a file of the database at path open, or a lock on it.
+func currentHolders(ctx context.Context, path string) (who []string, err error) {
 	type id struct{ dev, ino uint64 }
 	files := map[id]bool{}
 	for _, suffix := range suffixes {

@@ -10,8 +10,8 @@ const patience = 2 * idleTime
 // mayBeOwn returns true: the system names no process.
 func mayBeOwn([]string) bool { return true }
 
-// holdersNow reports whether a connection has the database at path open; the system does not name it.
-func holdersNow(_ context.Context, path string) ([]string, error) {
+// currentHolders reports whether a connection has the database at path open; the system does not name it.
+func currentHolders(_ context.Context, path string) ([]string, error) {
 	for _, suffix := range []string{"", "-shm"} {
 		if held, err := isLocked(path + suffix); err != nil {
 			return nil, err

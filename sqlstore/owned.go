@@ -19,8 +19,8 @@ type Owned struct {
 	whole aside.Writer
 }
 
-// For returns the database for the changes of an owner.
-func (s *Store) For(owner string) *Owned {
+// WithOwner returns the database for the changes of an owner.
+func (s *Store) WithOwner(owner string) *Owned {
 	return &Owned{s, aside.Writer{Store: wholeFiles{s}, Owner: owner}}
 }
 
@@ -43,8 +43,8 @@ func (s *Store) File() aside.DatabaseFile {
 	}
 }
 
-// Unopened returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
-func Unopened(path string, step func(string) error) *Store {
+// NewUnopened returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
+func NewUnopened(path string, step func(string) error) *Store {
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
 	s.opt.setDefaults()
 	return s
@@ -193,7 +193,7 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 	b.Discard = built.Discard
 	path := filepath.Join(a.Path, built.Folder(), filepath.Base(s.id.Root))
 	if err = build(path); err == nil {
-		err = likeOld(path, s.id.Root)
+		err = copyOwnership(path, s.id.Root)
 	}
 	var now, post *change.Image
 	if err == nil {
@@ -212,8 +212,8 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 	return b, nil
 }
 
-// likeOld gives a new database the mode and the owner of the old one.
-func likeOld(path, old string) error {
+// copyOwnership gives a new database the mode and the owner of the old one.
+func copyOwnership(path, old string) error {
 	info, err := os.Lstat(old)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (s *Store) readOnce(ctx context.Context, files fileState, live, check bool,
 	var c *Conn
 	defer func() { err = explain(ctx, err) }()
 	defer func() {
-		same := live || s.unchanged(files)
+		same := live || s.isUnchanged(files)
 		again = !same && ctx.Err() == nil
 		if same && !live && !check && !files.isFresh() && (err == nil || errors.Is(err, ErrStop)) {
 			s.putIdle(c, files)
@@ -95,9 +95,9 @@ func (s *Store) readOnce(ctx context.Context, files fileState, live, check bool,
 	return false, err
 }
 
-// unchanged reports whether an unlocked read saw one state of the files: they have not changed, and
+// isUnchanged reports whether an unlocked read saw one state of the files: they have not changed, and
 // no other program has opened them.
-func (s *Store) unchanged(before fileState) bool {
+func (s *Store) isUnchanged(before fileState) bool {
 	after, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return false

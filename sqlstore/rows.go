@@ -573,8 +573,8 @@ func (x *rowsChange) Check(ctx context.Context) error {
 	return err
 }
 
-func (x *rowsChange) Before() []aside.Move                        { return x.moves }
-func (x *rowsChange) After(context.Context) ([]aside.Move, error) { return nil, nil }
+func (x *rowsChange) MovesBeforeCommit() []aside.Move                        { return x.moves }
+func (x *rowsChange) MovesAfterCommit(context.Context) ([]aside.Move, error) { return nil, nil }
 
 // Commit makes the change in one transaction.
 func (x *rowsChange) Commit(ctx context.Context) error {

@@ -109,15 +109,15 @@ func (s *Store) makeSideFiles(files fileState) error {
 		if err := s.step("make " + suffix); err != nil {
 			return err
 		}
-		if err := makeLike(path, s.id.Root); err != nil {
+		if err := createLike(path, s.id.Root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeLike creates an empty file with the mode and owner of another, unless the file exists.
-func makeLike(path, model string) error {
+// createLike creates an empty file with the mode and owner of another, unless the file exists.
+func createLike(path, model string) error {
 	info, err := os.Stat(model)
 	if err != nil {
 		return err

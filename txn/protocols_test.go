@@ -87,7 +87,7 @@ var recordings = map[string]func(t *testing.T, owner string, step func(string) e
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := s.For(owner)
+		o := s.WithOwner(owner)
 		b, err := o.Build(t.Context(), func(path string) error { return os.WriteFile(path, []byte("a new one"), 0o600) })
 		return o, must(t, b.Ops, err)
 	},

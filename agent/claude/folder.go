@@ -24,15 +24,15 @@ func (s *store) isHomeless(head change.Head) bool {
 	if known, ok := s.homeless.Load(dir); ok {
 		return known.(bool)
 	}
-	gone := place.Gone(dir) && (place.IsLocal(dir) || s.isHere()) &&
+	gone := place.Gone(dir) && (place.IsLocal(dir) || s.isLocal()) &&
 		!slices.ContainsFunc(place.Siblings(dir), func(other string) bool { return folderOf(other) == folderOf(dir) })
 	s.homeless.Store(dir, gone)
 	return gone
 }
 
-// isHere reports whether the store belongs to the program on this machine. Another store may be a copy from
+// isLocal reports whether the store belongs to the program on this machine. Another store may be a copy from
 // another machine.
-func (s *store) isHere() bool {
+func (s *store) isLocal() bool {
 	found, err := Agent{}.Find()
 	if err != nil || len(found) == 0 {
 		return false

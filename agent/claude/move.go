@@ -53,11 +53,11 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 			noted[r.Head.Directory] = true
 			s.noteMemory(r.Head.Directory)
 		}
-		return s.moved(ctx, r)
+		return s.relocate(ctx, r)
 	})
 }
 
-func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
+func (s *store) relocate(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
 	e, err := s.Load(r.Head.Ref, nil)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 	from, to := r.Head.Ref, r.Head.Ref
 	to.Project = folderOf(r.To)
 	mode := e.Mode.Perm()
-	pre, post := &change.Image{Data: e.Data, Mode: mode}, &change.Image{Data: relocated(e.Data, r), Mode: mode}
+	pre, post := &change.Image{Data: e.Data, Mode: mode}, &change.Image{Data: relocateTranscript(e.Data, r), Mode: mode}
 	if to == from { // both folders have the same project
 		return []change.Op{{Ref: from, Pre: pre, Post: post}}, nil
 	}
@@ -82,8 +82,8 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 	return ops, err
 }
 
-// relocated returns a transcript with a last line that has the session's new folder.
-func relocated(data []byte, r agent.Relocation) []byte {
+// relocateTranscript returns a transcript with a last line that has the session's new folder.
+func relocateTranscript(data []byte, r agent.Relocation) []byte {
 	post := slices.Clip(bytes.Clone(data))
 	if len(post) > 0 && post[len(post)-1] != '\n' {
 		post = append(post, '\n')

@@ -51,11 +51,11 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		present, mode = now[at].Data, now[at].Mode
 	}
 	then, current := chainOf(post, head.ID), chainOf(present, head.ID)
-	gone, _ := then.lacking(current, r.Edited)
+	gone, _ := then.countLost(current, r.Edited)
 	lost, gained := gone > 0, current.hasExtra(then)
 	switch {
 	case lost && !r.Exact && current.isContinuationOf(then):
-		post, result.Joined = then.joined(post, present, gained, r.Edited), gained
+		post, result.Joined = then.join(post, present, gained, r.Edited), gained
 	case lost && gained && !r.Force:
 		return result, fail.New(fail.Refused, "--force replaces the session with the kept copy; mend undo brings "+
 			"back the present one",
@@ -128,11 +128,11 @@ func (c chain) hasExtra(other chain) bool {
 	return false
 }
 
-// lacking counts the records of the chain that the other chain lacks or has without their content, and the messages
+// countLost counts the records of the chain that the other chain lacks or has without their content, and the messages
 // among these records.
-func (c chain) lacking(other chain, edited map[change.Ref]bool) (records, messages int) {
+func (c chain) countLost(other chain, edited map[change.Ref]bool) (records, messages int) {
 	for id, line := range c.lines {
-		if edited[c.ref(id)] || other.lines[id] != nil && !emptied(other.lines[id], line) {
+		if edited[c.ref(id)] || other.lines[id] != nil && !hasLostContent(other.lines[id], line) {
 			continue
 		}
 		records++
@@ -148,8 +148,8 @@ func (c chain) ref(id string) change.Ref {
 	return change.Ref{Kind: change.KindMessage, Session: c.session, Message: id}
 }
 
-// emptied reports whether a record has lost content.
-func emptied(now, then []byte) bool {
+// hasLostContent reports whether a record has lost content.
+func hasLostContent(now, then []byte) bool {
 	if bytes.Equal(now, then) {
 		return false
 	}
@@ -174,7 +174,7 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 		case r.Ref.Kind != change.KindSession && (!there || len(data) < len(r.Data) && bytes.HasPrefix(r.Data, data)):
 			lack.Records++
 		case r.Ref.Kind == change.KindSession && !bytes.HasPrefix(data, r.Data): // otherwise the transcript only continued
-			records, messages := chainOf(r.Data, r.Ref.Session).lacking(chainOf(data, r.Ref.Session), edited)
+			records, messages := chainOf(r.Data, r.Ref.Session).countLost(chainOf(data, r.Ref.Session), edited)
 			lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
 		}
 	}
@@ -193,10 +193,10 @@ func (c chain) isContinuationOf(other chain) bool {
 	return true
 }
 
-// joined returns the chain's transcript, then, followed by the lines of a later transcript, now, that it lacks. If the
+// join returns the chain's transcript, then, followed by the lines of a later transcript, now, that it lacks. If the
 // later one continued the chain (gained), it adds all these lines, otherwise only lines with the session's id. It
 // leaves out lines that are not records or that have lost their content.
-func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
+func (c chain) join(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	written := map[string]bool{}
 	add := func(line []byte) {
 		if len(all) > 0 && all[len(all)-1] != '\n' {
@@ -217,7 +217,7 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 		id, session := v.TextAt("uuid"), v.TextAt("sessionId")
 		before := c.lines[id]
 		if written[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && session != c.session ||
-			before != nil && !edited[c.ref(id)] && emptied(text, before) {
+			before != nil && !edited[c.ref(id)] && hasLostContent(text, before) {
 			continue
 		}
 		add(append(text[:len(text):len(text)], '\n'))

@@ -41,7 +41,7 @@ func (s *store) processes(maxAge time.Duration) []registeredProcess {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if age := time.Since(c.at); age >= maxAge || age < 0 {
-		ended := func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.lives() }
+		ended := func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.isRunning() }
 		c.at, c.all = time.Now(), slices.DeleteFunc(s.readRegistered(), ended)
 	}
 	return c.all

@@ -9,9 +9,9 @@ import (
 	"mend/internal/processes"
 )
 
-// lives reports whether the process that wrote the file is running: a process with its id and its
+// isRunning reports whether the process that wrote the file is running: a process with its id and its
 // start time.
-func (p *registeredProcess) lives() bool {
+func (p *registeredProcess) isRunning() bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err == nil && p.PidDomain != "" && !strings.HasSuffix(p.PidDomain, own) {
 		return p.wroteRecently()

@@ -11,8 +11,8 @@ import (
 	"mend/internal/processes"
 )
 
-// lives reports whether a process with that id is running.
-func (p *registeredProcess) lives() bool {
+// isRunning reports whether a process with that id is running.
+func (p *registeredProcess) isRunning() bool {
 	if runtime.GOOS == "windows" { // Windows supports no signals
 		_, err := processes.Process(p.PID).Identity()
 		return err == nil

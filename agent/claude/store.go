@@ -52,7 +52,7 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 		gone = head.Directory
 	}
 	return diagnose.New(diagnose.Source{
-		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: sessionfile.Changed(e.Data, r.Changes), Mode: e.Mode.Perm(),
+		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: sessionfile.Apply(e.Data, r.Changes), Mode: e.Mode.Perm(),
 		Version: r.Version, Busy: s.whyBusy(head, maxAge), Texts: repair.TextsOf(r),
 	}), stampOf(e), nil
 }

@@ -92,7 +92,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			return result, fail.New(fail.Refused, "use --at TIME --force to replace the session with the copy of that time",
 				"restoring session %s: it has continued differently since the copy was made", head.ID)
 		case !r.Exact:
-			post.Data = rollout.Joined(post.Data, present, head.ID)
+			post.Data = rollout.Join(post.Data, present, head.ID)
 			result.Joined = len(post.Data) > len(kept[i].Post.Data)
 		}
 	}
@@ -112,7 +112,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 		if err != nil {
 			return nil, err
 		}
-		after, err := c.State.(*rollout.State).Moved(r.To)
+		after, err := c.State.(*rollout.State).WithFolder(r.To)
 		if err != nil {
 			return nil, err
 		}

@@ -114,5 +114,5 @@ func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 
 // file returns a database for changes of the whole file.
 func (s *store) file(name string) *sqlstore.Store {
-	return sqlstore.Unopened(filepath.Join(s.ID().Root, name), s.step)
+	return sqlstore.NewUnopened(filepath.Join(s.ID().Root, name), s.step)
 }

@@ -159,7 +159,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, chang
 	var stamp change.Stamp
 	var err error
 	if r.Gone {
-		src, err = s.source(head, safedir.Entry{Data: sessionfile.Changed(nil, r.Changes)})
+		src, err = s.source(head, safedir.Entry{Data: sessionfile.Apply(nil, r.Changes)})
 	} else {
 		src, stamp, err = s.read(head)
 	}

@@ -27,7 +27,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	asked := false // whether a file elsewhere was checked
 	env.Missing = func(path string) bool {
 		asked = true
-		return missing(path)
+		return isMissing(path)
 	}
 	d := diagnose.Diagnose(loaded, o, env)
 	e := agent.Examination{
@@ -80,5 +80,5 @@ func isThinking(s *record.Session, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
 	}
-	return diagnose.Thinks(s)
+	return diagnose.LikelyThinks(s)
 }

@@ -25,7 +25,7 @@ func (s *store) folder(path string) string {
 		return ""
 	}
 	fault := folderFault(path)
-	if fault == "" || !place.IsLocal(path) && !s.isHere() {
+	if fault == "" || !place.IsLocal(path) && !s.isLocal() {
 		return ""
 	}
 	return fault
@@ -44,7 +44,7 @@ func (s *store) projectOf(folder string) string {
 }
 
 func (s *store) findProject(folder string) string {
-	if !filepath.IsAbs(folder) || folderFault(folder) != "" || !place.IsLocal(folder) && !s.isHere() {
+	if !filepath.IsAbs(folder) || folderFault(folder) != "" || !place.IsLocal(folder) && !s.isLocal() {
 		return ""
 	}
 	if s.tree == nil {
@@ -99,9 +99,9 @@ func isWindows(path string) bool {
 	return strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
 
-// isHere reports whether the agent of this machine uses the store: it is at OpenCode's default
+// isLocal reports whether the agent of this machine uses the store: it is at OpenCode's default
 // location, or a process has it open. Another store may be a copy from another machine.
-func (s *store) isHere() bool {
+func (s *store) isLocal() bool {
 	s.here.Do(func() {
 		home, _ := userdir.Home("XDG_DATA_HOME")
 		s.isUsed = slices.ContainsFunc(s.databases().Find(os.Getenv, home), func(path string) bool {

@@ -309,7 +309,7 @@ func decodeFile(path string, limit int, to any) (there bool, err error) {
 // decodeSettings decodes JSON with optional comments and trailing commas.
 func decodeSettings(data []byte, to any) error {
 	err := json.Unmarshal(data, to)
-	if err == nil || nesting(data) > deepestSettings {
+	if err == nil || nestingDepth(data) > deepestSettings {
 		return err
 	}
 	standard, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // it requires a newline after a comment
@@ -319,9 +319,9 @@ func decodeSettings(data []byte, to any) error {
 	return json.Unmarshal(standard, to)
 }
 
-// nesting returns an upper bound for the nesting depth of a text: it counts brackets in strings and comments,
+// nestingDepth returns an upper bound for the nesting depth of a text: it counts brackets in strings and comments,
 // too.
-func nesting(data []byte) (deepest int) {
+func nestingDepth(data []byte) (deepest int) {
 	depth := 0
 	for _, c := range data {
 		switch c {

@@ -122,7 +122,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 // isKilos reports whether the path leads to a database of Kilo, or to a folder that has one but none of OpenCode.
 func isKilos(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && kilo.databases().Has(path) && (!info.IsDir() || !hasDatabase(&openCode, path))
+	return err == nil && kilo.databases().HasDatabase(path) && (!info.IsDir() || !hasDatabase(&openCode, path))
 }
 
 func hasDatabase(p *program, path string) bool {

@@ -15,9 +15,9 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// withoutMoved returns the kept records. If the session was moved within the tree since then, its own record is left
-// out.
-func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []change.Op) ([]change.Op, error) {
+// dropMovedSession returns the kept records. If the session was moved within the tree since then, its own record is
+// left out.
+func (s *store) dropMovedSession(ctx context.Context, head change.Head, kept []change.Op) ([]change.Op, error) {
 	if s.tree == nil || head.Ref.Kind == 0 {
 		return kept, nil
 	}
@@ -36,7 +36,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
 	result := agent.Restoration{}
-	kept, err := s.withoutMoved(ctx, head, kept)
+	kept, err := s.dropMovedSession(ctx, head, kept)
 	if err != nil {
 		return result, err
 	}
@@ -52,7 +52,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	var added []change.Ref
 	var defects map[change.Ref]bool
 	if !r.Gone {
-		if added, defects, err = s.addedTo(ctx, head, keptRefs); err != nil {
+		if added, defects, err = s.addedRecords(ctx, head, keptRefs); err != nil {
 			return result, err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[o.Ref.WithoutProject()]:
 			continue
 		case r.Exact, defects[o.Ref], incomplete && !result.Joined && o.Ref.Kind != change.KindSession,
-			emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
+			hasLostContent(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
 		default: // the agent's record may be newer
 			continue
 		}
@@ -114,8 +114,8 @@ func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { retur
 
 func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 
-// addedTo returns the session's messages and parts that were not kept, and its unusable records.
-func (s *store) addedTo(ctx context.Context, head change.Head, previous map[change.Ref]bool) (added []change.Ref,
+// addedRecords returns the session's messages and parts that were not kept, and its unusable records.
+func (s *store) addedRecords(ctx context.Context, head change.Head, previous map[change.Ref]bool) (added []change.Ref,
 	defects map[change.Ref]bool, err error,
 ) {
 	heads, err := s.List(ctx)
@@ -178,7 +178,7 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 	for i := range then {
 		ref := then[i].Ref.WithoutProject()
 		r := present[ref]
-		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !emptied(*r, then[i]) {
+		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !hasLostContent(*r, then[i]) {
 			if isMessage(ref) {
 				lastGone = false
 				emptyToo = emptyToo || len(gone) > 0 // a message that is still there follows a missing one
@@ -200,9 +200,9 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 // contents are the members of a message or a part that have the content of the conversation.
 var contents = []string{"role", "type", "text", "url", "tool", "callID"}
 
-// emptied reports whether a message or a part has lost content, or is no longer a record. An output of a tool that the
-// agent itself has cleared does not count as lost.
-func emptied(now, then change.Record) bool {
+// hasLostContent reports whether a message or a part has lost content, or is no longer a record. An output of a tool
+// that the agent itself has cleared does not count as lost.
+func hasLostContent(now, then change.Record) bool {
 	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) &&
 		now.Class == then.Class {
 		return false

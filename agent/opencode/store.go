@@ -72,8 +72,8 @@ type takeover struct {
 	err      error
 }
 
-// leftBehind reports whether a session was certainly not imported.
-func (t takeover) leftBehind(id string) bool { return t.imported != nil && !t.imported[id] }
+// wasNotImported reports whether a session was certainly not imported.
+func (t takeover) wasNotImported(id string) bool { return t.imported != nil && !t.imported[id] }
 
 // takeover reports whether a newer generation of OpenCode had taken over the database at the last Refresh.
 func (s *store) takeover(ctx context.Context) takeover {
@@ -100,7 +100,7 @@ var _ agent.Store = (*store)(nil)
 func (s *store) Writer(journal string) (txn.Store, error) {
 	if db, ok := s.records.(*database.Store); ok {
 		_, err := db.Takeover(context.Background())
-		return db.For(journal), err
+		return db.WithOwner(journal), err
 	}
 	return tree.Open(s.at.Path, s.at.Layout != "", tree.Options{Owner: journal, Note: s.warn})
 }
@@ -131,7 +131,7 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	if s.tree == nil { // cached now: during the check each call of Held would wait for its end
-		_, _ = s.isHeld(ctx), s.isHere()
+		_, _ = s.isHeld(ctx), s.isLocal()
 	}
 	return s.records.CheckFile(ctx, what)
 }
@@ -162,7 +162,7 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 		return nil, change.Stamp{}, err
 	}
 	if t := s.takeover(ctx); t.err != nil {
-		loaded.TakenOver, loaded.LeftBehind = true, t.leftBehind(head.ID)
+		loaded.TakenOver, loaded.LeftBehind = true, t.wasNotImported(head.ID)
 	}
 	return loaded, stamp, nil
 }
@@ -177,7 +177,7 @@ func (s *store) environment(
 	k := s.models.forDir(loaded.Directory)
 	e = diagnose.Environment{
 		Agent: s.title, Window: k.window, CanRead: k.canRead, Target: k.targetAs(provider),
-		Missing: missing, Folder: s.folder,
+		Missing: isMissing, Folder: s.folder,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}
 	if unfinished(loaded) { // otherwise the result is not needed, and it takes long
@@ -220,7 +220,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.forDir(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
-		settings += fmt.Sprintf(" taken over, left behind %t", t.leftBehind(head.ID))
+		settings += fmt.Sprintf(" taken over, left behind %t", t.wasNotImported(head.ID))
 	}
 	if fault := s.folder(head.Directory); fault != "" {
 		all, certain := s.placesOf(context.Background(), head)
@@ -229,7 +229,7 @@ func (s *store) Settings(head change.Head) string {
 	project := s.projectOf(head.Directory)
 	settings += fmt.Sprintf(" project %q", project)
 	if s.tree != nil { // it takes over sessions of the project global when it makes the record of a project
-		settings += fmt.Sprintf(", unused %t", missing(filepath.Join(s.ID().Root, "project", project+".json")))
+		settings += fmt.Sprintf(", unused %t", isMissing(filepath.Join(s.ID().Root, "project", project+".json")))
 	}
 	return settings
 }
@@ -237,11 +237,11 @@ func (s *store) Settings(head change.Head) string {
 // unfinished reports whether the agent may be working in the session.
 func unfinished(s *record.Session) bool {
 	m := s.LatestAssistant()
-	return m != nil && !m.Finished()
+	return m != nil && !m.IsFinished()
 }
 
-// missing reports whether the path does not exist; false if that is unknown.
-func missing(path string) bool {
+// isMissing reports whether the path does not exist; false if that is unknown.
+func isMissing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }

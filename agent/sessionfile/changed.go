@@ -6,9 +6,9 @@ import (
 	"mend/change"
 )
 
-// Changed returns the content of a session's file after changes. A redo, which writes an older line again, may order
+// Apply returns the content of a session's file after changes. A redo, which writes an older line again, may order
 // the added lines differently.
-func Changed(data []byte, changes []change.Op) []byte {
+func Apply(data []byte, changes []change.Op) []byte {
 	for _, op := range changes {
 		switch {
 		case op.Ref.Kind == change.KindSession && op.Post != nil:

@@ -22,7 +22,7 @@ func TestChanged(t *testing.T) {
 		"a record beside the messages": {[]change.Op{{Ref: change.Ref{Kind: change.KindIndex}, Post: image("c")}}, "a\nb\na\n"},
 	} {
 		data := []byte("a\nb\na\n")
-		if got := string(Changed(data, c.ops)); got != c.want || string(data) != "a\nb\na\n" {
+		if got := string(Apply(data, c.ops)); got != c.want || string(data) != "a\nb\na\n" {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

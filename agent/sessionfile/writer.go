@@ -182,7 +182,7 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	}
 	outcome, err := rows.to.Commit(ctx, rows.Staged)
 	if err == nil && len(files.Ops) > 0 {
-		err = undecided(outcome)
+		err = undecidedError(outcome)
 	}
 	if err != nil {
 		return change.Outcome{}, err
@@ -190,9 +190,9 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	return both(len(files.Ops) > 0, out, outcome), nil
 }
 
-// undecided returns an error for rows that did not change for another reason than their content: they do not
+// undecidedError returns an error for rows that did not change for another reason than their content: they do not
 // follow the file yet, and Settle must be called again.
-func undecided(rows change.Outcome) error {
+func undecidedError(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil
 	}
@@ -231,14 +231,14 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 			if outcome.State == change.Committed {
 				rows.Ops = change.Inverse(rows.Ops)
 				if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
-					err = undecided(outcome)
+					err = undecidedError(outcome)
 				}
 			}
 			return err
 		}
 		if len(files.Ops) > 0 && outcome.State == change.Aborted && len(outcome.Conflicts) == 0 {
 			if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
-				err = undecided(outcome)
+				err = undecidedError(outcome)
 			}
 			if err != nil {
 				return err

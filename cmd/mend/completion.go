@@ -67,7 +67,7 @@ var argumentCompletions = map[string][]frame.Completions{
 	"restore": {frame.CompleteSessions, nil},
 	"report":  {frame.CompleteSessions, nil},
 	"undo":    {repairCompletions(revertible), nil},
-	"recover": {repairCompletions(conflicted), nil},
+	"recover": {repairCompletions(isConflicted), nil},
 	"log":     {completeSessionsAndRepairs, nil},
 	"forget":  {completeSessionsAndRepairs, nil},
 }
@@ -116,7 +116,7 @@ func completeClasses(_ context.Context, env *frame.Env, _ []string) (all []cobra
 // revertible reports whether undo or undo --redo accepts the entry.
 func revertible(e change.Entry) bool { return e.State == change.Committed && !e.Forgotten }
 
-func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
+func isConflicted(e change.Entry) bool { return e.State == change.Conflicted }
 
 // repairCompletions returns the repairs for which fits holds, the newest first.
 func repairCompletions(accepts func(change.Entry) bool) frame.Completions {

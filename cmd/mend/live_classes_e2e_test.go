@@ -119,7 +119,7 @@ func (e *liveClient) idle(t *testing.T, id string) bool {
 	t.Helper()
 	ms := e.messages(t, id)
 	m := ms[len(ms)-1]
-	return m.Role == "assistant" && m.Finished() && !m.Failed && !isBusy(t, e.server, id)
+	return m.Role == "assistant" && m.IsFinished() && !m.Failed && !isBusy(t, e.server, id)
 }
 
 // prompts counts the prompts that the user did not write.

@@ -18,8 +18,8 @@ type Place struct{ Dir, Name string }
 
 func (p Place) String() string { return p.Dir + "/" + p.Name }
 
-// isOurs reports whether only mend writes to the place.
-func (p Place) isOurs() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.Dir, stage.Dir+"/") }
+// isPrivate reports whether only mend writes to the place.
+func (p Place) isPrivate() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.Dir, stage.Dir+"/") }
 
 // A Move renames a file or a folder to a free place. A Move whose source does not exist does nothing.
 type Move struct{ From, To Place }
@@ -29,14 +29,14 @@ type Change interface {
 	// Check returns an error if the change cannot be made, a [*change.ConflictError] if the store differs from what it
 	// expects.
 	Check(ctx context.Context) error
-	// Before returns the moves before the commit point. They are reverted unless it is reached.
-	Before() []Move
+	// MovesBeforeCommit returns the moves before the commit point. They are reverted unless it is reached.
+	MovesBeforeCommit() []Move
 	// Commit carries out the commit point; other programs see its effect at once.
 	Commit(ctx context.Context) error
 	// IsCommitted reports, by content and places alone, whether the commit point was reached.
 	IsCommitted(ctx context.Context) (bool, error)
-	// After returns the moves after the commit point.
-	After(ctx context.Context) ([]Move, error)
+	// MovesAfterCommit returns the moves after the commit point.
+	MovesAfterCommit(ctx context.Context) ([]Move, error)
 	// Outcome returns the outcome, once the moves after the commit point are made, or the moves before it are reverted.
 	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
 	// CheckKept returns an error unless everything that the change removed is kept whole.
@@ -98,9 +98,9 @@ func (a *Area) FromBuilt(dir, name string) []Move {
 // Run makes a change. After an error the outcome is unknown: call [Area.Settle].
 func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 	if err := c.Check(ctx); err != nil {
-		return aborted(err), nil
+		return abortedOutcome(err), nil
 	}
-	err := a.MakeMoves(ctx, c.Before())
+	err := a.MakeMoves(ctx, c.MovesBeforeCommit())
 	if err == nil {
 		err = c.Commit(ctx)
 	}
@@ -109,13 +109,13 @@ func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 		return change.Outcome{}, errors.Join(err, errSettle)
 	}
 	if out.State == change.Aborted && err != nil {
-		out = aborted(err)
+		out = abortedOutcome(err)
 	}
 	return out, nil
 }
 
-// aborted returns the outcome of a change that err prevented before anything was changed.
-func aborted(err error) change.Outcome {
+// abortedOutcome returns the outcome of a change that err prevented before anything was changed.
+func abortedOutcome(err error) change.Outcome {
 	out := change.Outcome{State: change.Aborted, Cause: err}
 	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {
 		out.Conflicts = conflict.Conflicts
@@ -131,8 +131,8 @@ func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err er
 	}
 	var after []Move
 	if !passed {
-		err = a.RevertMoves(ctx, c.Before())
-	} else if after, err = c.After(ctx); err == nil {
+		err = a.RevertMoves(ctx, c.MovesBeforeCommit())
+	} else if after, err = c.MovesAfterCommit(ctx); err == nil {
 		err = a.MakeMoves(ctx, after)
 	}
 	if err != nil {
@@ -188,9 +188,9 @@ func (a *Area) look(moves []Move) (p progress, err error) {
 			return p, err
 		}
 		switch {
-		case m.To.isOurs() && !to, !m.To.isOurs() && from && !to:
+		case m.To.isPrivate() && !to, !m.To.isPrivate() && from && !to:
 			p.open++
-		case !m.To.isOurs() && from:
+		case !m.To.isPrivate() && from:
 			p.open++
 			p.taken = append(p.taken, i)
 		default:

@@ -124,8 +124,8 @@ func (f DatabaseFile) place(suffix string) Place {
 	return Place{cmp.Or(f.Folder, "."), f.Name + suffix}
 }
 
-// keptAt returns the place where a file of a set is kept.
-func (x *database) keptAt(set *fileSet, suffix string) Place {
+// keptPlace returns the place where a file of a set is kept.
+func (x *database) keptPlace(set *fileSet, suffix string) Place {
 	return Place{x.OwnerDir() + "/" + set.name(), x.Name + suffix}
 }
 
@@ -162,7 +162,7 @@ func (x *database) Check(ctx context.Context) error {
 	if moves := x.FromBuilt(x.dir, x.post.name()); len(moves) > 0 {
 		return x.checkSet(ctx, Place{x.dir, x.Name}, x.post)
 	}
-	return x.checkSet(ctx, x.keptAt(x.post, ""), x.post)
+	return x.checkSet(ctx, x.keptPlace(x.post, ""), x.post)
 }
 
 // checkSet returns an error if the files in a place differ from a set.
@@ -183,16 +183,16 @@ func (x *database) CheckKept(ctx context.Context) error {
 	if x.pre == nil {
 		return nil
 	}
-	return x.checkSet(ctx, x.keptAt(x.pre, ""), x.pre)
+	return x.checkSet(ctx, x.keptPlace(x.pre, ""), x.pre)
 }
 
-func (x *database) Before() (moves []Move) {
+func (x *database) MovesBeforeCommit() (moves []Move) {
 	if x.post != nil {
 		moves = x.FromBuilt(x.dir, x.post.name())
 	}
 	if x.pre != nil {
 		for _, suffix := range []string{shm, wal} {
-			moves = append(moves, Move{x.place(suffix), x.keptAt(x.pre, suffix)})
+			moves = append(moves, Move{x.place(suffix), x.keptPlace(x.pre, suffix)})
 		}
 	}
 	return moves
@@ -202,9 +202,9 @@ func (x *database) Commit(ctx context.Context) error {
 	var err error
 	switch {
 	case x.pre == nil:
-		return x.rename(Move{x.keptAt(x.post, ""), x.Place()})
+		return x.rename(Move{x.keptPlace(x.post, ""), x.Place()})
 	case x.post == nil:
-		err = x.rename(Move{x.Place(), x.keptAt(x.pre, "")})
+		err = x.rename(Move{x.Place(), x.keptPlace(x.pre, "")})
 	default:
 		err = x.exchange()
 	}
@@ -212,7 +212,7 @@ func (x *database) Commit(ctx context.Context) error {
 		return err
 	}
 	// Another program may have written to the old file until now.
-	at := x.keptAt(x.pre, "")
+	at := x.keptPlace(x.pre, "")
 	sums, err := x.sum(ctx, at, true)
 	if err == nil && sums.sum != x.pre.files[0].sum {
 		err = fmt.Errorf("%w: it was written to while it was exchanged; its files are in %s", change.ErrLocked, at.Dir)
@@ -222,7 +222,7 @@ func (x *database) Commit(ctx context.Context) error {
 
 // exchange swaps the file with the new one, and keeps the old one.
 func (x *database) exchange() error {
-	post := x.keptAt(x.post, "")
+	post := x.keptPlace(x.post, "")
 	d, err := x.Root.Sub(post.Dir)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (x *database) exchange() error {
 	if err := x.Exchange(x.Root, x.Name, d, x.Name); err != nil {
 		return err
 	}
-	return x.rename(Move{post, x.keptAt(x.pre, "")})
+	return x.rename(Move{post, x.keptPlace(x.pre, "")})
 }
 
 func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, error) {
@@ -250,17 +250,17 @@ func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, er
 // IsCommitted decides by the place of the old database: once it is kept, the commit point was reached.
 func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if x.pre == nil {
-		kept, err := x.exists(x.keptAt(x.post, ""))
+		kept, err := x.exists(x.keptPlace(x.post, ""))
 		return !kept, err
 	}
-	kept, err := x.hasFile(ctx, x.keptAt(x.pre, ""), x.pre)
+	kept, err := x.hasFile(ctx, x.keptPlace(x.pre, ""), x.pre)
 	if err != nil || x.post == nil {
 		return kept, err
 	}
 	if err := x.finishExchange(); err != nil {
 		return false, err
 	}
-	post := x.keptAt(x.post, "")
+	post := x.keptPlace(x.post, "")
 	out, err := x.hasFile(ctx, post, x.pre)
 	in, errIn := x.hasFile(ctx, post, x.post)
 	there, errThere := x.exists(x.Place())
@@ -273,7 +273,7 @@ func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 
 // finishExchange completes an exchange in several calls that a crash interrupted.
 func (x *database) finishExchange() error {
-	d, err := x.Root.Sub(x.keptAt(x.post, "").Dir)
+	d, err := x.Root.Sub(x.keptPlace(x.post, "").Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -284,9 +284,9 @@ func (x *database) finishExchange() error {
 	return x.FinishExchanges(d)
 }
 
-func (x *database) After(ctx context.Context) (moves []Move, err error) {
+func (x *database) MovesAfterCommit(ctx context.Context) (moves []Move, err error) {
 	if x.post == nil {
-		return []Move{{x.Place(), x.keptAt(x.pre, "")}}, nil // already made, but not durable yet
+		return []Move{{x.Place(), x.keptPlace(x.pre, "")}}, nil // already made, but not durable yet
 	}
 	there, err := x.exists(x.Place())
 	if err != nil {
@@ -294,9 +294,9 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 	}
 	switch {
 	case !there: // see IsCommitted
-		moves = []Move{{x.keptAt(x.post, ""), x.Place()}}
+		moves = []Move{{x.keptPlace(x.post, ""), x.Place()}}
 	case x.pre != nil:
-		moves = []Move{{x.keptAt(x.post, ""), x.keptAt(x.pre, "")}}
+		moves = []Move{{x.keptPlace(x.post, ""), x.keptPlace(x.pre, "")}}
 	}
 	if there { // a program that used the new database has a -wal of its own
 		if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same {
@@ -304,7 +304,7 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 		}
 	}
 	for _, suffix := range []string{wal, shm} {
-		moves = append(moves, Move{x.keptAt(x.post, suffix), x.place(suffix)})
+		moves = append(moves, Move{x.keptPlace(x.post, suffix), x.place(suffix)})
 	}
 	return moves, nil
 }

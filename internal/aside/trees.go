@@ -159,9 +159,9 @@ func (x *trees) Check(ctx context.Context) error {
 	return nil
 }
 
-func (x *trees) Before() []Move                        { return x.moves }
-func (x *trees) Commit(context.Context) error          { return nil }
-func (x *trees) After(context.Context) ([]Move, error) { return x.moves, nil }
+func (x *trees) MovesBeforeCommit() []Move                        { return x.moves }
+func (x *trees) Commit(context.Context) error                     { return nil }
+func (x *trees) MovesAfterCommit(context.Context) ([]Move, error) { return x.moves, nil }
 
 // IsCommitted reports whether all folders are moved, or whether the agent has created a moved folder again, so that it
 // cannot go back.

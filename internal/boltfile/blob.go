@@ -96,7 +96,7 @@ func (c *Codec) Compress(b, raw []byte) []byte {
 // Decompress reverses compress. More than ChunkSize bytes is an error.
 func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
-		return nil, c.damaged("a chunk is empty")
+		return nil, c.damageError("a chunk is empty")
 	}
 	raw := packed[1:]
 	switch packed[0] {
@@ -107,13 +107,13 @@ func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 			return nil, fmt.Errorf("starting to unpack: %w", err)
 		}
 		if raw, err = dec.DecodeAll(raw, nil); err != nil {
-			return nil, c.damaged("a chunk cannot be unpacked: %v", err)
+			return nil, c.damageError("a chunk cannot be unpacked: %v", err)
 		}
 	default:
-		return nil, c.damaged("a chunk has codec %d", packed[0])
+		return nil, c.damageError("a chunk has codec %d", packed[0])
 	}
 	if len(raw) > ChunkSize {
-		return nil, c.damaged("a chunk has %d bytes", len(raw))
+		return nil, c.damageError("a chunk has %d bytes", len(raw))
 	}
 	return raw, nil
 }
@@ -146,7 +146,7 @@ func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint
 		return 0, err
 	}
 	if !ok || len(head) < blobHeaderSize || head[0] != blobVersion {
-		return 0, s.damaged("%s %v is missing", bucket, h)
+		return 0, s.damageError("%s %v is missing", bucket, h)
 	}
 	size = BlobSize(head)
 	sum := sha256.New()
@@ -162,7 +162,7 @@ func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint
 	}
 	sum.Write(raw)
 	if last*ChunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), h[:]) {
-		return 0, s.damaged("%s %v holds other bytes", bucket, h)
+		return 0, s.damageError("%s %v holds other bytes", bucket, h)
 	}
 	_, err = w.Write(raw)
 	return size, err
@@ -175,14 +175,14 @@ func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uin
 		return err
 	}
 	if !ok {
-		return s.damaged("%s %v lacks chunk %d", bucket, h, n)
+		return s.damageError("%s %v lacks chunk %d", bucket, h, n)
 	}
 	raw, err := c.Decompress(packed)
 	if err != nil {
 		return fmt.Errorf("%s %v: %w", bucket, h, err)
 	}
 	if len(raw) != ChunkSize {
-		return s.damaged("%s %v: chunk %d has %d bytes", bucket, h, n, len(raw))
+		return s.damageError("%s %v: chunk %d has %d bytes", bucket, h, n, len(raw))
 	}
 	_, err = w.Write(raw)
 	return err

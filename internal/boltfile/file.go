@@ -146,10 +146,10 @@ func (f *File) openReader() error {
 	return f.attach()
 }
 
-// Moved reports whether a writer has committed since the file was opened. Only a reader without a lock needs
+// HasChanged reports whether a writer has committed since the file was opened. Only a reader without a lock needs
 // it. Until then no page that the reader uses is overwritten: bbolt frees the pages that a transaction
 // replaces when the next one begins.
-func (f *File) Moved() bool {
+func (f *File) HasChanged() bool {
 	if f.lock != nil || f.file == nil {
 		return false
 	}
@@ -299,6 +299,6 @@ func (f *File) Raw(call func(*bolt.DB) error) error {
 	return f.guard(func() error { return call(f.db) })
 }
 
-func (f *File) damaged(format string, args ...any) error {
+func (f *File) damageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", f.spec.Damaged, fmt.Sprintf(format, args...))
 }

@@ -41,7 +41,7 @@ func (f *File) releaseLock(stamp string) error {
 	if l == nil {
 		return nil
 	}
-	if !l.Shared() {
+	if !l.IsShared() {
 		writeLockFile(l.File(), 0, stamp)
 	}
 	return l.Close()

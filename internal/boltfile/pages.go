@@ -17,7 +17,7 @@ type source struct {
 	damage error // from [Spec]
 }
 
-func (r *source) damaged(format string, args ...any) error {
+func (r *source) damageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", r.damage, fmt.Sprintf(format, args...))
 }
 
@@ -62,7 +62,7 @@ type meta struct {
 // of it, and the other page is one transaction older.
 func readMeta(r *source, size int64) (meta, error) {
 	if size == 0 {
-		return meta{}, r.damaged("the file is empty")
+		return meta{}, r.damageError("the file is empty")
 	}
 	a, err := metaAt(r, 0, 0)
 	if err != nil {
@@ -78,11 +78,11 @@ func readMeta(r *source, size int64) (meta, error) {
 	high := uint64(size / a.pageSize)
 	switch {
 	case a.pageSize != b.pageSize || a.txid != b.txid+1:
-		return meta{}, r.damaged("the two meta pages do not match")
+		return meta{}, r.damageError("the two meta pages do not match")
 	case a.high > high || a.high < 4:
-		return meta{}, r.damaged("the file has %d pages, want %d: it was cut short", high, a.high)
+		return meta{}, r.damageError("the file has %d pages, want %d: it was cut short", high, a.high)
 	case a.root < 2 || a.root >= a.high || a.freelist < 2 || a.freelist >= a.high:
-		return meta{}, r.damaged("root page %d, free list page %d of %d pages", a.root, a.freelist, a.high)
+		return meta{}, r.damageError("root page %d, free list page %d of %d pages", a.root, a.freelist, a.high)
 	}
 	return a, nil
 }
@@ -106,13 +106,13 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	}
 	switch {
 	case order.Uint32(body) != boltMagic || order.Uint32(body[4:]) != boltVersion:
-		return meta{}, r.damaged("meta page %d was not written by mend", n)
+		return meta{}, r.damageError("meta page %d was not written by mend", n)
 	case order.Uint64(body[56:]) != sum.Sum64():
-		return meta{}, r.damaged("meta page %d has a wrong checksum", n)
+		return meta{}, r.damageError("meta page %d has a wrong checksum", n)
 	case order.Uint64(b) != n || order.Uint16(b[8:]) != flagMeta || m.txid%2 != n:
-		return meta{}, r.damaged("meta page %d has the header of another page", n)
+		return meta{}, r.damageError("meta page %d has the header of another page", n)
 	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0:
-		return meta{}, r.damaged("page size %d", m.pageSize)
+		return meta{}, r.damageError("page size %d", m.pageSize)
 	}
 	return m, nil
 }
@@ -126,7 +126,7 @@ func readBytes(r *source, off, n int64) ([]byte, error) {
 	case got == len(b):
 		return b, nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.damaged("the file ends before byte %d", off+n)
+		return nil, r.damageError("the file ends before byte %d", off+n)
 	}
 	return nil, fmt.Errorf("reading at byte %d: %w", off, err)
 }
@@ -176,18 +176,18 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	p := &page{id: order.Uint64(b.start), more: uint64(order.Uint32(b.start[12:])), leaf: flags == flagLeaf}
 	switch {
 	case p.id != id:
-		return nil, m.damaged("page %d has the number %d", id, p.id)
+		return nil, m.damageError("page %d has the number %d", id, p.id)
 	case flags != flagLeaf && flags != flagBranch:
-		return nil, m.damaged("page %d has flags %#x", id, flags)
+		return nil, m.damageError("page %d has flags %#x", id, flags)
 	case p.more >= m.high-id || b.whole && p.more > 0:
-		return nil, m.damaged("page %d with %d more ends after page %d", id, p.more, m.high)
+		return nil, m.damageError("page %d with %d more ends after page %d", id, p.more, m.high)
 	case !p.leaf && count == 0:
-		return nil, m.damaged("branch page %d is empty", id)
+		return nil, m.damageError("branch page %d is empty", id)
 	}
 	b.size = int64(len(b.start)) + int64(p.more)*m.pageSize
 	used := pageHeaderSize + elemSize*count
 	if used > b.size {
-		return nil, m.damaged("page %d has %d elements, more than fit", id, count)
+		return nil, m.damageError("page %d has %d elements, more than fit", id, count)
 	}
 	table, err := b.bytes(0, used)
 	if err != nil {
@@ -201,13 +201,13 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 		it.src, it.off = b, it.off+at
 		used += keySize + it.size
 		if !ok || it.off < int64(len(table)) || keySize == 0 || used > b.size || it.off+keySize+it.size > b.size {
-			return nil, m.damaged("element %d of page %d is wrong or lies outside of it", i, id)
+			return nil, m.damageError("element %d of page %d is wrong or lies outside of it", i, id)
 		}
 		if it.Key, err = b.bytes(it.off, keySize); err != nil {
 			return nil, err
 		}
 		if bytes.Compare(it.Key, last) <= 0 { // no key is empty
-			return nil, m.damaged("the keys of page %d are out of order", id)
+			return nil, m.damageError("the keys of page %d are out of order", id)
 		}
 		it.off += keySize
 		last, p.items[i] = it.Key, it
@@ -268,8 +268,10 @@ func (s *Snapshot) Free() (int64, error) {
 	return int64(len(pages)) * s.pageSize, err
 }
 
-// Damaged returns an error about damage that was found in the snapshot.
-func (s *Snapshot) Damaged(format string, args ...any) error { return s.damaged(format, args...) }
+// DamageError returns an error about damage that was found in the snapshot.
+func (s *Snapshot) DamageError(format string, args ...any) error {
+	return s.damageError(format, args...)
+}
 
 // DropCache makes the Snapshot read its pages from the file again.
 func (s *Snapshot) DropCache() {
@@ -311,11 +313,11 @@ func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 	n := len(child.items)
 	switch {
 	case n == 0:
-		err = s.damaged("page %d is empty", child.id)
+		err = s.damageError("page %d is empty", child.id)
 	case !bytes.Equal(child.items[0].Key, p.items[i].Key):
-		err = s.damaged("page %d does not start with its key in page %d", child.id, p.id)
+		err = s.damageError("page %d does not start with its key in page %d", child.id, p.id)
 	case end != nil && bytes.Compare(child.items[n-1].Key, end) >= 0:
-		err = s.damaged("page %d has keys beyond its range in page %d", child.id, p.id)
+		err = s.damageError("page %d has keys beyond its range in page %d", child.id, p.id)
 	}
 	return child, end, err
 }
@@ -334,7 +336,7 @@ func (s *Snapshot) bucket(name string) (*page, error) {
 		return nil, err
 	}
 	if !found || !p.items[i].isBucket {
-		return nil, s.damaged("it has no bucket %s", name)
+		return nil, s.damageError("it has no bucket %s", name)
 	}
 	v, err := p.items[i].Value()
 	if err != nil {
@@ -349,18 +351,18 @@ func (s *Snapshot) bucket(name string) (*page, error) {
 // parseBucket parses a bucket's value: its header, and its only page if the root is 0.
 func (s *Snapshot) parseBucket(name string, v []byte) (*page, error) {
 	if len(v) < bucketHeaderSize {
-		return nil, s.damaged("bucket %s is cut short", name)
+		return nil, s.damageError("bucket %s is cut short", name)
 	}
 	root, sequence, rest := order.Uint64(v), order.Uint64(v[8:]), v[bucketHeaderSize:]
 	switch {
 	case sequence != 0 || root == 1 || root >= s.high || root == 0 && len(rest) < pageHeaderSize:
-		return nil, s.damaged("bucket %s has root page %d, sequence %d", name, root, sequence)
+		return nil, s.damageError("bucket %s has root page %d, sequence %d", name, root, sequence)
 	case root != 0:
 		return s.page(root)
 	}
 	p, err := s.parsePage(0, &pageBytes{start: rest, r: s.source, whole: true})
 	if err == nil && !p.leaf {
-		err = s.damaged("bucket %s has no leaf page in it", name)
+		err = s.damageError("bucket %s has no leaf page in it", name)
 	}
 	return p, err
 }
@@ -377,7 +379,7 @@ func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err
 			return nil, 0, false, err
 		}
 	}
-	return nil, 0, false, s.damaged("page %d is too deep", p.id)
+	return nil, 0, false, s.damageError("page %d is too deep", p.id)
 }
 
 // find returns the item of a bucket that has the key, and whether it exists. It checks all pages that
@@ -407,7 +409,7 @@ func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 		}
 		p, _, err = s.child(p, end, nil)
 	}
-	return Item{}, false, cmp.Or(err, s.damaged("bucket %s is too deep", bucket))
+	return Item{}, false, cmp.Or(err, s.damageError("bucket %s is too deep", bucket))
 }
 
 // A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for each leaf
@@ -422,7 +424,7 @@ type walker struct {
 // walk walks p and the pages below it. All keys are less than high; nil is no bound.
 func (w walker) walk(p *page, high []byte, depth int) error {
 	if depth > maxDepth {
-		return w.s.damaged("page %d is too deep", p.id)
+		return w.s.damageError("page %d is too deep", p.id)
 	}
 	if w.page != nil {
 		if err := w.page(p); err != nil {
@@ -458,7 +460,7 @@ func (s *Snapshot) CheckStructure(names []string) error {
 		for id := range more + 1 {
 			id += first
 			if used[id] {
-				return s.damaged("page %d is used twice, or free and used", id)
+				return s.damageError("page %d is used twice, or free and used", id)
 			}
 			used[id] = true
 		}
@@ -485,7 +487,7 @@ func (s *Snapshot) CheckStructure(names []string) error {
 		return err
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return s.damaged("page %d is neither used nor free", i)
+		return s.damageError("page %d is neither used nor free", i)
 	}
 	return nil
 }
@@ -509,7 +511,7 @@ func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 		return nil
 	}}.walk(root, nil, 0)
 	if err == nil && !slices.Equal(found, slices.Sorted(slices.Values(names))) {
-		err = s.damaged("it has the buckets %q, want %q", found, names)
+		err = s.damageError("it has the buckets %q, want %q", found, names)
 	}
 	return err
 }
@@ -517,7 +519,7 @@ func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 // checkNoBucket returns an error if the item's value is a bucket.
 func (it Item) checkNoBucket() error {
 	if it.isBucket {
-		return it.src.r.damaged("it has a bucket %q", it.Key)
+		return it.src.r.damageError("it has a bucket %q", it.Key)
 	}
 	return nil
 }
@@ -536,7 +538,7 @@ func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 		count, at = order.Uint64(head[pageHeaderSize:]), at+8
 	}
 	if id != s.freelist || order.Uint16(head[8:]) != flagFreelist || more >= s.high-id || count > s.high || at+8*count > (more+1)*uint64(s.pageSize) {
-		return nil, 0, s.damaged("page %d is not a free list", s.freelist)
+		return nil, 0, s.damageError("page %d is not a free list", s.freelist)
 	}
 	list, err := readBytes(s.source, off+int64(at), int64(8*count))
 	if err != nil {
@@ -546,7 +548,7 @@ func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 	for i := range free {
 		free[i] = order.Uint64(list[8*i:])
 		if free[i] < 2 || free[i] >= s.high || i > 0 && free[i] <= free[i-1] {
-			return nil, 0, s.damaged("the free list has page %d of %d", free[i], s.high)
+			return nil, 0, s.damageError("the free list has page %d of %d", free[i], s.high)
 		}
 	}
 	return free, more, nil

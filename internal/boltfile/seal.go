@@ -18,7 +18,7 @@ func Seal(bucket string, key, val []byte) []byte {
 func (r *source) unseal(bucket string, key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - crc32.Size
 	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != checksum(bucket, key, sealed[:n]) {
-		return nil, r.damaged("the value of %s/%x has a wrong checksum", bucket, key)
+		return nil, r.damageError("the value of %s/%x has a wrong checksum", bucket, key)
 	}
 	return sealed[:n:n], nil
 }

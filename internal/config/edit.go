@@ -14,8 +14,8 @@ type Edit struct {
 	Before, After []byte // the content of the file; Before is nil if it does not exist
 }
 
-// Changed reports whether the content changes.
-func (e *Edit) Changed() bool { return !bytes.Equal(e.Before, e.After) }
+// HasChanged reports whether the content changes.
+func (e *Edit) HasChanged() bool { return !bytes.Equal(e.Before, e.After) }
 
 // PlanEdit plans to set the key in the file at path to the value of text. All other bytes of
 // the file stay, also comments. It writes nothing.

@@ -62,26 +62,26 @@ func Find(
 	heads = slices.Clone(heads)
 	here := mend.Here(heads, dir)
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
-	found, err := fitting(ctx, c, heads, readings, step)
+	found, err := bestMatches(ctx, c, heads, readings, step)
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
 		return failedFirst(ctx, c, found, readings), err
 	}
-	failed, err := failedWith(ctx, c, heads, readings)
+	failed, err := failedSessions(ctx, c, heads, readings)
 	if err != nil || len(failed) > 0 {
 		return failed, err
 	}
 	return found, nil
 }
 
-// fitting returns the sessions that match the error best by name, request or finding.
-func fitting(
+// bestMatches returns the sessions that match the error best by name, request or finding.
+func bestMatches(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func(),
 ) (best []Culprit, err error) {
 	named := newNames(readings)
 	hidden := slices.ContainsFunc(readings, repair.IsHidden)
-	for f := range c.Cached().Scan(ctx, heads) {
+	for f := range c.WithCache().Scan(ctx, heads) {
 		step()
-		x := Culprit{Session: f.Session, Error: readings[0], Wrong: wrongWith(f, ""), Match: repair.Match{N: -1, M: -1}}
+		x := Culprit{Session: f.Session, Error: readings[0], Wrong: faultText(f, ""), Match: repair.Match{N: -1, M: -1}}
 		readings := slices.DeleteFunc(slices.Clone(readings), func(e repair.APIError) bool { return !mayShow(c, f, e) })
 		switch {
 		case named.hasID(f.Session.ID):
@@ -107,7 +107,7 @@ func fitting(
 			}
 			wrong := x.Wrong
 			if placed := e.Index >= 0 || len(e.Calls) > 0; match.Degree == 0 && e.Class != "" && (m == nil || !placed) {
-				if why := wrongWith(f, e.Class); why != "" {
+				if why := faultText(f, e.Class); why != "" {
 					match.Degree, wrong = repair.HasClass, why
 				}
 			}
@@ -138,9 +138,9 @@ func mayShow(c *mend.Store, f mend.Finding, e repair.APIError) bool {
 	return (e.Agent == "" || e.Agent == c.ID().Agent) && provider.MayPrint(asked, e.API)
 }
 
-// wrongWith returns why a session is broken or cannot be examined, "" if it is neither. With a class only broken
+// faultText returns why a session is broken or cannot be examined, "" if it is neither. With a class only broken
 // findings of that class count; a finding of the class [repair.OtherProvider] need not be broken.
-func wrongWith(f mend.Finding, class repair.Class) string {
+func faultText(f mend.Finding, class repair.Class) string {
 	if f.Err != nil && class == "" {
 		return "it cannot be examined: " + f.Err.Error()
 	}
@@ -211,7 +211,7 @@ func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings [
 	}
 	for i := range found {
 		if m, _ := matcher(ctx, c, found[i].Session); m != nil {
-			found[i].Failed = hasFailedWith(c, m, readings)
+			found[i].Failed = matchesFailure(c, m, readings)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Culprit) int { return order(a.Failed) - order(b.Failed) })
@@ -226,8 +226,8 @@ func order(first bool) int {
 	return 1
 }
 
-// failedWith returns the sessions whose newest response failed with the error.
-func failedWith(
+// failedSessions returns the sessions whose newest response failed with the error.
+func failedSessions(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
 ) (found []Culprit, err error) {
 	for _, h := range heads {
@@ -235,7 +235,7 @@ func failedWith(
 		if err != nil {
 			return nil, err
 		}
-		if m != nil && hasFailedWith(c, m, readings) {
+		if m != nil && matchesFailure(c, m, readings) {
 			found = append(found,
 				Culprit{
 					Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
@@ -245,8 +245,8 @@ func failedWith(
 	return found, nil
 }
 
-// hasFailedWith reports whether the newest response of the session failed with the error.
-func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
+// matchesFailure reports whether the newest response of the session failed with the error.
+func matchesFailure(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError
 	if len(stored) == 0 {
 		return false

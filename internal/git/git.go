@@ -66,7 +66,7 @@ func gitDir(dotGit string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s does not name its repository", dotGit)
 	}
-	dir = below(filepath.Dir(dotGit), dir)
+	dir = isBelow(filepath.Dir(dotGit), dir)
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
 		return "", fmt.Errorf("%s names a repository that does not exist: %w", dotGit, err)
 	}
@@ -76,12 +76,12 @@ func gitDir(dotGit string) (string, error) {
 // common returns the folder that a git folder shares with all work trees.
 func common(dir string) string {
 	if line, err := firstLine(filepath.Join(dir, "commondir")); err == nil && line != "" {
-		return below(dir, line)
+		return isBelow(dir, line)
 	}
 	return dir
 }
 
-func below(dir, path string) string {
+func isBelow(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

@@ -202,7 +202,7 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 	child, stuck := "", false
 	for _, a := range actions {
 		if a.kind != actPrompt && a.session.ID != child { // a prompt goes to the parent of child
-			child, stuck = a.session.ID, w.working(ctx, a.session)
+			child, stuck = a.session.ID, w.isWorking(ctx, a.session)
 			w.hook.Log().Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
 		switch {
@@ -219,7 +219,7 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 // prompt sends a prompt if the agent is idle in the session, and reports whether the prompt is done: OpenCode
 // 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted the turn it is not sent.
 func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
-	if w.working(ctx, a.session) {
+	if w.isWorking(ctx, a.session) {
 		return false
 	}
 	ms, err := w.hook.Agent().Messages(ctx, a.session, 2)
@@ -229,8 +229,8 @@ func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	return true
 }
 
-// working reports whether the agent is working in the session, according to the agent.
-func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
+// isWorking reports whether the agent is working in the session, according to the agent.
+func (w *childWatch) isWorking(ctx context.Context, s live.SessionRef) bool {
 	busy, err := w.hook.Agent().Busy(ctx, s)
 	return busy && err == nil
 }

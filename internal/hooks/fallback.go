@@ -31,8 +31,8 @@ type FallbackPolicy struct {
 	KeepTurns   bool                    // only choose the models of new prompts
 }
 
-// enabled reports whether there is a model to continue with.
-func (p *FallbackPolicy) enabled() bool { return len(p.Models) > 0 || len(p.AgentModels) > 0 }
+// hasModel reports whether there is a model to continue with.
+func (p *FallbackPolicy) hasModel() bool { return len(p.Models) > 0 || len(p.AgentModels) > 0 }
 
 // A fallbackState is the policy's state of one session.
 type fallbackState struct {
@@ -126,29 +126,29 @@ func (e *fallbackEvent) isFailure() bool {
 func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	switch e.kind {
 	case sawPrompt:
-		return s.prompted(e), nil
+		return s.handlePrompt(e), nil
 	case sawAnswer:
-		return p.answered(s, e)
+		return p.handleAnswer(s, e)
 	case sawBusy:
 		if !s.busy {
 			s.busy, s.active = true, e.at
 		}
 	case sawIdle:
-		return p.idled(s, e)
+		return p.handleIdle(s, e)
 	case sawError:
-		return p.errored(s, e, e.err)
+		return p.handleError(s, e, e.err)
 	case sawRetry:
-		return p.retried(s, e)
+		return p.handleRetry(s, e)
 	case sawActivity:
-		return s.worked(e), nil
+		return s.handlePart(e), nil
 	case sawTime:
-		return p.timed(s, e)
+		return p.handleTime(s, e)
 	case sawQuestion:
-		return p.questioned(s, e)
+		return p.handleUnsent(s, e)
 	case sawFailure:
 		return s.actionFailed()
 	case sawNewer:
-		return s.renewed(), nil
+		return s.clearFailures(), nil
 	case sawDeleted:
 		return fallbackState{}, nil
 	}
@@ -167,13 +167,13 @@ func (p *FallbackPolicy) wakeTime(s fallbackState) time.Time {
 	}
 }
 
-// prompted handles a prompt. A user's prompt ends the change in progress.
-func (s fallbackState) prompted(e fallbackEvent) fallbackState {
+// handlePrompt handles a prompt. A user's prompt ends the change in progress.
+func (s fallbackState) handlePrompt(e fallbackEvent) fallbackState {
 	switch i := e.message; {
 	case i.ID == s.prompt.ID: // reported again, with a summary
 		s.prompt = i
 		return s
-	case i.Time.Created < s.prompt.Time.Created: // an older prompt is reported again
+	case i.Time.CreationTime < s.prompt.Time.CreationTime: // an older prompt is reported again
 		return s
 	}
 	s.active = e.at
@@ -185,17 +185,17 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 	if m := e.message.Model; m != nil && !s.asked {
 		s.picked = *m
 	}
-	return s.renewed()
+	return s.clearFailures()
 }
 
-// renewed returns the state without the failures of the turn.
-func (s fallbackState) renewed() fallbackState {
+// clearFailures returns the state without the failures of the turn.
+func (s fallbackState) clearFailures() fallbackState {
 	s.phase, s.failed, s.attempts, s.usedUp, s.empty = phaseNone, nil, 0, false, 0
 	return s
 }
 
-// answered handles an assistant message that failed or has ended.
-func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleAnswer handles an assistant message that failed or has ended.
+func (p *FallbackPolicy) handleAnswer(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.active = e.at
 	i := &e.message
 	if s.prompt.ID != "" && i.ParentID != "" && i.ParentID != s.prompt.ID || i.Summary == true {
@@ -207,13 +207,13 @@ func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackSta
 	case s.phase == phaseEnding:
 		s.ended = s.ended || i.HasError() || i.Time.Completed != nil
 	case i.HasError():
-		s, actions := p.errored(s, e, i.Error)
+		s, actions := p.handleError(s, e, i.Error)
 		s.ended = s.phase == phaseEnding
 		return s, actions
 	case i.Finish == finishUnknown:
-		return p.unended(s, e)
-	case i.Finished():
-		return s.renewed(), nil
+		return p.handleUnfinished(s, e)
+	case i.IsFinished():
+		return s.clearFailures(), nil
 	}
 	return s, nil
 }
@@ -224,9 +224,9 @@ const (
 	emptyAnswers  = "empty answers"
 )
 
-// unended handles an answer that the model did not end. The agent asks the model again, and does so without limit if
-// the answers have no content.
-func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleUnfinished handles an answer that the model did not end. The agent asks the model again, and does so without
+// limit if the answers have no content.
+func (p *FallbackPolicy) handleUnfinished(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if e.message.ID == s.last { // each answer is reported twice
 		return s, nil
 	}
@@ -252,9 +252,9 @@ func (s fallbackState) lostResults() (fallbackState, []action) {
 	return s, []action{showToast(fallbackTitle, lostResultsText(s.why), live.VariantError)}
 }
 
-// idled handles the end of a turn. A turn that failed is continued only after the failed message has ended, too: the
-// agent loses a prompt that is sent earlier.
-func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleIdle handles the end of a turn. A turn that failed is continued only after the failed message has ended, too:
+// the agent loses a prompt that is sent earlier.
+func (p *FallbackPolicy) handleIdle(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.busy, s.running = false, nil
 	var actions []action
 	if s.phase == phaseNone && s.empty > 0 { // the agent gave up without an error
@@ -263,14 +263,14 @@ func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState,
 		s.ended = true
 	}
 	if s.phase == phaseEnding && s.ended {
-		s, more := s.resumed(e.at)
+		s, more := s.resume(e.at)
 		return s, append(actions, more...)
 	}
 	return s, actions
 }
 
-// resumed continues the turn with the next model: it returns the actions that send the prompt and show a toast.
-func (s fallbackState) resumed(now time.Time) (fallbackState, []action) {
+// resume continues the turn with the next model: it returns the actions that send the prompt and show a toast.
+func (s fallbackState) resume(now time.Time) (fallbackState, []action) {
 	failed := s.failed[len(s.failed)-1]
 	s.phase, s.deadline = phaseSent, now.Add(maxPhase)
 	return s, []action{
@@ -299,13 +299,13 @@ func (s fallbackState) continuation() live.Prompt {
 	}
 }
 
-// errored handles an error that ended the turn.
-func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawMessage) (fallbackState, []action) {
+// handleError handles an error that ended the turn.
+func (p *FallbackPolicy) handleError(s fallbackState, e fallbackEvent, raw json.RawMessage) (fallbackState, []action) {
 	switch {
 	case s.phase == phaseEnding: // the agent reports the policy's own abort, or the error again
 		return s, nil
 	case live.IsAbort(raw):
-		return s.renewed(), nil
+		return s.clearFailures(), nil
 	}
 	why, wait := p.reason(raw)
 	if why == "" {
@@ -314,8 +314,8 @@ func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawM
 	return p.fail(s, e, why, e.at.Add(wait), false)
 }
 
-// retried handles a request that the agent will send again.
-func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleRetry handles a request that the agent will send again.
+func (p *FallbackPolicy) handleRetry(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.active, s.busy = e.at, true
 	if s.phase != phaseNone || len(s.running) > 0 { // a running tool is not interrupted
 		return s, nil
@@ -327,8 +327,8 @@ func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackStat
 	return p.fail(s, e, why, e.next, true)
 }
 
-// worked handles a change of a part: the model or a tool works.
-func (s fallbackState) worked(e fallbackEvent) fallbackState {
+// handlePart handles a change of a part: the model or a tool works.
+func (s fallbackState) handlePart(e fallbackEvent) fallbackState {
 	s.active = e.at
 	if e.part.MessageID != s.prompt.ID && !strings.HasPrefix(e.part.Type, "step-") {
 		s.content = true
@@ -347,14 +347,14 @@ func (s fallbackState) worked(e fallbackEvent) fallbackState {
 	return s
 }
 
-// timed handles sawTime, at the time that wakeTime returned.
-func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleTime handles sawTime, at the time that wakeTime returned.
+func (p *FallbackPolicy) handleTime(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if at := p.wakeTime(s); at.IsZero() || e.at.Before(at) {
 		return s, nil
 	}
 	switch s.phase {
 	case phaseEnding: // no event said that the turn has ended
-		return s.resumed(e.at)
+		return s.resume(e.at)
 	case phaseSent: // no event said that the agent has got the prompt
 		return s.actionFailed()
 	default:
@@ -428,9 +428,9 @@ func (p *FallbackPolicy) chain(agent string) []live.Model {
 // isCooling reports whether the model failed a short time ago.
 func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
-// questioned handles a prompt that has not been sent yet. It replaces a model that failed a short time ago, unless the
-// user has just picked that model.
-func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+// handleUnsent handles a prompt that has not been sent yet. It replaces a model that failed a short time ago, unless
+// the user has just picked that model.
+func (p *FallbackPolicy) handleUnsent(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil
 	}
@@ -448,7 +448,7 @@ func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackS
 	if !e.isCooling(e.model) {
 		return s, nil
 	}
-	fresh := s.renewed() // the limits of changes and failures are per turn
+	fresh := s.clearFailures() // the limits of changes and failures are per turn
 	next, ok := p.choose(fresh, e, e.agent)
 	if !ok {
 		return s, nil

@@ -97,7 +97,7 @@ func TestFallbackRecorded(t *testing.T) {
 						t.Fatalf("event %d %s is ignored", n, e.Properties)
 					}
 					if n == 0 { // the recording's clock
-						r.now = fe.message.Created()
+						r.now = fe.message.CreationTime()
 					}
 					fe.at = time.Time{}
 					r.step(fe)
@@ -138,7 +138,7 @@ func recordedEvents(t *testing.T, name string) (all []live.Event) {
 // userPrompt is a prompt of the user or of the policy, the nth message of the session.
 func userPrompt(n int, m live.Model) fallbackEvent {
 	i := live.Info{ID: fmt.Sprintf("msg_%d", n), Role: "user", Agent: "build", Model: &m}
-	i.Time.Created = float64(n)
+	i.Time.CreationTime = float64(n)
 	return fallbackEvent{kind: sawPrompt, message: i}
 }
 
@@ -480,7 +480,7 @@ func TestFallbackWatch(t *testing.T) {
 		{"continued", func(*fakeAgent) {}, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "claude-two continues the turn"},
 		{"another mend was faster", func(f *fakeAgent) {
 			newer := live.Message{Info: live.Info{ID: "msg_3", SessionID: "ses_1", Role: "user"}}
-			newer.Info.Time.Created = 4_000_000_000_000
+			newer.Info.Time.CreationTime = 4_000_000_000_000
 			f.messages = []live.Message{newer}
 		}, map[string]int{"abort": 0, "prompt": 0, "toast": 0}, ""},
 		{"the abort fails", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, map[string]int{"abort": 1, "prompt": 0, "toast": 0}, ""},

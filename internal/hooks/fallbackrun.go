@@ -186,7 +186,7 @@ func (f *fallback) run(ctx context.Context) {
 			}
 			f.handle(ctx, p)
 		}
-		timer.Reset(f.untilDue())
+		timer.Reset(f.timeUntilDue())
 		select {
 		case <-ctx.Done():
 			return
@@ -211,8 +211,8 @@ func (f *fallback) take() []pendingEvent {
 	return todo
 }
 
-// untilDue returns the time until the next event is due.
-func (f *fallback) untilDue() time.Duration {
+// timeUntilDue returns the time until the next event is due.
+func (f *fallback) timeUntilDue() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := time.Hour
@@ -384,7 +384,7 @@ func (f *fallback) checkNewest(ctx context.Context, ref live.SessionRef) error {
 	s, _ := f.sessions.Get(ref.ID)
 	f.mu.Unlock()
 	for _, m := range ms {
-		if m.Info.Role == change.RoleUser && m.Info.Time.Created > s.state.prompt.Time.Created {
+		if m.Info.Role == change.RoleUser && m.Info.Time.CreationTime > s.state.prompt.Time.CreationTime {
 			return errNewer
 		}
 	}

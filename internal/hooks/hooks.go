@@ -67,7 +67,7 @@ const (
 // New returns the hooks of the sessions that w repairs.
 func New(w *live.Watch, a Agent, o Options) *Hooks {
 	h := &Hooks{explain: o.ExplainToolErrors}
-	if o.Fallback.enabled() {
+	if o.Fallback.hasModel() {
 		h.fallback = newFallback(w, a, o.Fallback)
 	}
 	if o.WriteGuard {

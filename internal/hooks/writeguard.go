@@ -34,8 +34,8 @@ func stampFile(path string) fileStamp {
 	return fileStamp{true, info.Size(), info.ModTime().UnixNano()}
 }
 
-// changed returns the time at which the file was changed, in milliseconds.
-func (s fileStamp) changed() int64 { return s.mtime / 1e6 }
+// changeTime returns the time at which the file was changed, in milliseconds.
+func (s fileStamp) changeTime() int64 { return s.mtime / 1e6 }
 
 // The tools that read or change one file, with the names that OpenCode gives them.
 const (
@@ -125,7 +125,7 @@ func (s guardState) end(e guardEvent) guardState {
 	key := fileKey(e.session, e.path)
 	switch e.tool {
 	case toolRead:
-		if e.file.changed() > began.at { // the file may have changed after it was read
+		if e.file.changeTime() > began.at { // the file may have changed after it was read
 			return s
 		}
 		known, seen := s.files.Get(key)
@@ -135,7 +135,7 @@ func (s guardState) end(e guardEvent) guardState {
 		known.add(e.lines, began.part)
 		s.files.Set(key, known)
 	case toolWrite, toolEdit: // an edit makes a file known only if it was known before
-		if e.file.changed() <= e.at && (e.tool == toolWrite || began.known) {
+		if e.file.changeTime() <= e.at && (e.tool == toolWrite || began.known) {
 			s.files.Set(key, knownFile{file: e.file, all: true})
 		}
 	}

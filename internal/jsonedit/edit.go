@@ -250,19 +250,19 @@ func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte 
 			cut(int(n.start), end)
 			out = append(out, to...)
 		case kept:
-			comma := start - len(whiteBefore(data, start)) - 1
+			comma := start - len(spaceStart(data, start)) - 1
 			cut(comma, end)
 		case first < 0:
 			first = start
 		}
 	}
 	if !kept && first >= 0 {
-		cut(first-len(whiteBefore(data, first)), skipWhite(data, end))
+		cut(first-len(spaceStart(data, first)), skipWhite(data, end))
 	}
 	return append(out, data[at:]...)
 }
 
-func whiteBefore(data []byte, at int) []byte {
+func spaceStart(data []byte, at int) []byte {
 	i := at
 	for i > 0 && bytes.IndexByte([]byte(" \t\r\n"), data[i-1]) >= 0 {
 		i--

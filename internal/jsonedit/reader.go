@@ -56,7 +56,7 @@ func (r *reader) value(n node, depth int, listed bool) (ok bool) {
 		_, ok = r.str()
 	case '{', '[':
 		r.at++
-		ok = depth < MaxDepth && r.inside(c, at, depth+1, listed && depth < indexDepth)
+		ok = depth < MaxDepth && r.members(c, at, depth+1, listed && depth < indexDepth)
 	case 't':
 		ok = r.literal("true")
 	case 'f':
@@ -72,8 +72,8 @@ func (r *reader) value(n node, depth int, listed bool) (ok bool) {
 	return ok
 }
 
-// inside reads the content and the closing bracket of the object or the list that is node at.
-func (r *reader) inside(open byte, at, depth int, listed bool) bool {
+// members reads the content and the closing bracket of the object or the list that is node at.
+func (r *reader) members(open byte, at, depth int, listed bool) bool {
 	if r.skip(open + 2) {
 		return true
 	}

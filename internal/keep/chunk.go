@@ -174,24 +174,24 @@ type joiner struct {
 // add adds the next chunk. It trusts nothing in it.
 func (j *joiner) add(chunk []byte) error {
 	if j.room -= int64(len(chunk)); j.room < 0 || len(chunk) == 0 {
-		return damaged("it is too large, or a chunk is empty")
+		return damageError("it is too large, or a chunk is empty")
 	}
 	d := change.Decoder{Rest: chunk}
 	for len(d.Rest) > 0 && !d.Failed {
 		switch d.Byte() {
 		case 1:
 			if j.left > 0 {
-				return damaged("a record is cut short")
+				return damageError("a record is cut short")
 			}
 			o := change.Op{Ref: d.Ref(), Post: &change.Image{Mode: fs.FileMode(d.Uvarint())}}
 			j.left = d.Uvarint()
 			if j.left > change.MaxText+maxChunk {
-				return damaged("a record has %d bytes", j.left)
+				return damageError("a record has %d bytes", j.left)
 			}
 			j.ops, j.w = append(j.ops, o), j.to(o.Ref)
 		case 0:
 			if j.left == 0 || len(j.ops) == 0 {
-				return damaged("a record is too long")
+				return damageError("a record is too long")
 			}
 		default:
 			d.Failed = true
@@ -214,7 +214,7 @@ func (j *joiner) add(chunk []byte) error {
 		image.Data = append(image.Data, piece...)
 	}
 	if d.Failed {
-		return damaged("a chunk is cut short or too long")
+		return damageError("a chunk is cut short or too long")
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func nodes(list []hash, emit func(node []byte) (hash, error)) (above []hash, err
 
 func splitNode(node []byte) ([]hash, error) {
 	if len(node) == 0 || len(node)%len(hash{}) != 0 || len(node) > maxNode*len(hash{}) {
-		return nil, damaged("a node has %d bytes", len(node))
+		return nil, damageError("a node has %d bytes", len(node))
 	}
 	list := make([]hash, len(node)/len(hash{}))
 	for i := range list {

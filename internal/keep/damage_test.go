@@ -247,7 +247,7 @@ func TestSalvageCut(t *testing.T) {
 				t.Fatalf("cut before step %d: state %s is not what was kept: %v", at, st.ID, lerr)
 			}
 		}
-		aside, aerr := Damaged(dir, time.Now().Add(time.Minute))
+		aside, aerr := DamagedFiles(dir, time.Now().Add(time.Minute))
 		size, rerr := RemoveDamaged(aside)
 		if len(aside) != 1 || size != int64(len(file)) || aerr != nil || rerr != nil {
 			t.Errorf("removed %q, %d bytes, %v, %v, want one file of %d bytes", aside, size, aerr, rerr, len(file))

@@ -67,7 +67,7 @@ var (
 	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
 )
 
-func damaged(format string, args ...any) error {
+func damageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
@@ -126,7 +126,7 @@ func open(dir string, o Options) (*Keep, error) {
 	k := &Keep{opts: o, pending: map[string]bool{}}
 	k.file = boltfile.New(dir, boltfile.Spec{
 		Name: fileName, Lock: lockName, Buckets: buckets, Growing: []string{bucketStates}, Damaged: ErrDamaged,
-		Fill: k.fill, Attached: k.attached, Committed: func() error { return nil }, Verify: k.verifyStates,
+		Fill: k.fill, Attached: k.attach, Committed: func() error { return nil }, Verify: k.verifyStates,
 	}, boltfile.Options{ReadOnly: o.ReadOnly, Timeout: o.Timeout, Context: o.Context, Step: o.Step, BatchSize: o.batchSize})
 	k.info, _ = os.Lstat(Path(dir))
 	if err := k.file.Open(); err != nil {
@@ -194,21 +194,21 @@ func (k *Keep) fill(w *boltfile.Tx) error {
 		w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(1)))
 }
 
-// attached checks the format of the file and reads the number of the next state.
-func (k *Keep) attached() error {
+// attach checks the format of the file and reads the number of the next state.
+func (k *Keep) attach() error {
 	v, ok, err := k.file.Snap.Get(boltfile.Meta, []byte(keyFormat))
 	switch {
 	case err != nil:
 		return err
 	case !ok || len(v) != 4:
-		return damaged("it has no format number")
+		return damageError("it has no format number")
 	case binary.BigEndian.Uint32(v) != format:
 		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", ErrFormat, binary.BigEndian.Uint32(v), format)
 	}
 	v, _, err = k.file.Snap.Get(boltfile.Meta, []byte(keyNext))
 	n, ok := boltfile.SplitU64(v, 1)
 	if err == nil && (!ok || n[0] == 0) {
-		err = damaged("it has no number for the next state")
+		err = damageError("it has no number for the next state")
 	}
 	if err == nil {
 		k.next = n[0]
@@ -421,7 +421,7 @@ func (k *Keep) leaves(s *State) (list []hash, err error) {
 			list = append(list, h)
 		}
 		if len(list) > maxChunks {
-			return false, damaged("state %s has too many chunks", s.ID)
+			return false, damageError("state %s has too many chunks", s.ID)
 		}
 		return true, nil
 	})
@@ -577,7 +577,7 @@ func (k *Keep) AllKept(id change.StoreID, stamp [32]byte) (sessions int, ok bool
 	}
 	var l look
 	if err := json.Unmarshal(v, &l); err != nil || l.Sessions < 0 {
-		return 0, false, k.found(damaged("store %s: %v", id.Root, err))
+		return 0, false, k.found(damageError("store %s: %v", id.Root, err))
 	}
 	return l.Sessions, string(l.Stamp) == string(stamp[:]), nil
 }
@@ -596,7 +596,7 @@ func sessionKey(id string) []byte {
 func (k *Keep) state(seq uint64) (State, error) {
 	v, ok, err := k.file.Snap.Get(bucketStates, boltfile.U64(seq))
 	if err == nil && !ok {
-		err = damaged("state %d is missing", seq)
+		err = damageError("state %d is missing", seq)
 	}
 	if err != nil {
 		return State{}, err
@@ -623,7 +623,7 @@ func (k *Keep) eachOf(session string, yield func(State) bool) error {
 // seqOf returns the number of the state from a key of sessions.
 func seqOf(key []byte) (uint64, error) {
 	if len(key) != 16+8 {
-		return 0, damaged("sessions has a key %x", key)
+		return 0, damageError("sessions has a key %x", key)
 	}
 	return ^binary.BigEndian.Uint64(key[16:]), nil
 }
@@ -695,7 +695,7 @@ func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 func decodeItem(it boltfile.Item) (State, error) {
 	n, ok := boltfile.SplitU64(it.Key, 1)
 	if !ok {
-		return State{}, damaged("states has a key %x", it.Key)
+		return State{}, damageError("states has a key %x", it.Key)
 	}
 	v, err := it.Open(bucketStates)
 	if err != nil {
@@ -728,7 +728,7 @@ func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Write
 		}
 		return false, errors.Join(err, ctx.Err())
 	}); err == nil && (j.left > 0 || len(j.ops) != s.Records) {
-		err = damaged("its last record is cut short, or it has %d records and not %d", len(j.ops), s.Records)
+		err = damageError("its last record is cut short, or it has %d records and not %d", len(j.ops), s.Records)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.found(err))

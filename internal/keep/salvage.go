@@ -22,8 +22,8 @@ const (
 	keySalvaged  = "salvaged " // followed by the name of a file that was set aside: its readable states were copied
 )
 
-// Damaged returns the paths of the damaged files in a folder that were set aside before a time, newest first.
-func Damaged(dir string, before time.Time) ([]string, error) {
+// DamagedFiles returns the paths of the damaged files in a folder that were set aside before a time, newest first.
+func DamagedFiles(dir string, before time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -61,7 +61,7 @@ func RemoveDamaged(paths []string) (size int64, err error) {
 // salvage copies the readable states of the files that were set aside: each state whose chunks all exist and match
 // their hashes. A crash leaves some of the states copied, and the next open for writing starts again. The files stay.
 func (k *Keep) salvage(dir string) error {
-	paths, err := Damaged(dir, time.Now().Add(time.Hour))
+	paths, err := DamagedFiles(dir, time.Now().Add(time.Hour))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *salvager) run(path string) error {
 	}
 	for _, seq := range slices.Sorted(maps.Keys(s.states)) {
 		if err == nil {
-			err = s.bring(s.states[seq])
+			err = s.store(s.states[seq])
 		}
 	}
 	if err == nil {
@@ -154,8 +154,8 @@ func (s *salvager) add(it boltfile.Item) error {
 	return nil
 }
 
-// bring stores a state under its number if its tree is complete and the number is free.
-func (s *salvager) bring(st State) error {
+// store stores a state under its number if its tree is complete and the number is free.
+func (s *salvager) store(st State) error {
 	if exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(st.seq)); exists || err != nil {
 		return err
 	}

@@ -96,10 +96,10 @@ func encodeState(s *State) []byte {
 func decodeState(seq uint64, b []byte) (State, error) {
 	var t stored
 	if err := json.Unmarshal(b, &t); err != nil {
-		return State{}, damaged("state %d: %v", seq, err)
+		return State{}, damageError("state %d: %v", seq, err)
 	}
 	if len(t.Tree) != len(hash{}) || t.Depth < 0 || t.Depth > maxDepth || t.Messages < 0 || t.Records < 0 || t.Size < 0 {
-		return State{}, damaged("state %d is not one of mend's", seq)
+		return State{}, damageError("state %d is not one of mend's", seq)
 	}
 	s := State{
 		ID: idOf(seq), Agent: string(t.Agent), Store: change.StoreID{Agent: string(t.Agent), Kind: t.Kind, Root: string(t.Root), Dev: t.Dev, Ino: t.Ino},

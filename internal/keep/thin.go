@@ -164,8 +164,8 @@ func bySession(states []State) (groups [][]State) {
 	return groups
 }
 
-// alwaysKept reports which states of a session always stay.
-func alwaysKept(states []State) []bool {
+// permanentStates reports which states of a session always stay.
+func permanentStates(states []State) []bool {
 	stay := make([]bool, len(states))
 	stay[0] = true
 	newest, most := -1, -1
@@ -188,7 +188,7 @@ func alwaysKept(states []State) []bool {
 
 // thin reports which states of a session stay. The states are newest first.
 func (p Policy) thin(states []State) []bool {
-	stay := alwaysKept(states)
+	stay := permanentStates(states)
 	for i := 1; i < len(states); i++ {
 		if states[i-1].Lost > 0 {
 			stay[i] = true
@@ -212,7 +212,7 @@ func (p Policy) thin(states []State) []bool {
 			}
 		}
 	}
-	always := alwaysKept(states)
+	always := permanentStates(states)
 	for i := range states {
 		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
 	}
@@ -283,7 +283,7 @@ const (
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
 	for _, group := range bySession(states) {
-		stay := alwaysKept(group)
+		stay := permanentStates(group)
 		for i, s := range group {
 			if !stay[i] {
 				all = append(all, s)
@@ -340,7 +340,7 @@ func (l *refCounter) measure() error {
 // hashOf returns the hash of the blob from a key of blobs.
 func hashOf(key []byte) (h hash, err error) {
 	if len(key) != len(h) && len(key) != len(h)+4 {
-		return h, damaged("blobs has a key %x", key)
+		return h, damageError("blobs has a key %x", key)
 	}
 	copy(h[:], key)
 	return h, nil

@@ -47,7 +47,7 @@ func (k *Keep) verifyStates() error {
 	err := k.file.Snap.Scan(bucketStates, nil, nil, func(it boltfile.Item) error {
 		s, err := decodeItem(it)
 		if err == nil && s.seq >= k.next {
-			err = damaged("state %d is after the last one", s.seq)
+			err = damageError("state %d is after the last one", s.seq)
 		}
 		sessions[s.seq] = string(sessionKey(s.Session))
 		return err
@@ -61,14 +61,14 @@ func (k *Keep) verifyStates() error {
 			return err
 		}
 		if prefix, ok := sessions[seq]; !ok || prefix != string(it.Key[:16]) {
-			return damaged("sessions names state %d, which does not exist", seq)
+			return damageError("sessions names state %d, which does not exist", seq)
 		}
 		delete(sessions, seq)
 		_, err = it.Open(bucketSessions)
 		return err
 	})
 	if err == nil && len(sessions) > 0 {
-		err = damaged("%d states belong to no session", len(sessions))
+		err = damageError("%d states belong to no session", len(sessions))
 	}
 	return err
 }

@@ -198,7 +198,7 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		}
 		return err
 	case entry != "":
-		a.repaired(ctx, entry)
+		a.showRepair(ctx, entry)
 	case a.reported && !a.late: // otherwise it was recovered before, or the store is not broken
 		a.refuse(ctx)
 	}
@@ -215,8 +215,8 @@ func (a *attempt) refuse(ctx context.Context) {
 	a.show(ctx, text, VariantWarning)
 }
 
-// repaired shows the result of a repair, and resumes the turn if the row says so.
-func (a *attempt) repaired(ctx context.Context, entry string) {
+// showRepair shows the result of a repair, and resumes the turn if the row says so.
+func (a *attempt) showRepair(ctx context.Context, entry string) {
 	class := a.err.Class
 	if class == "" && len(a.result.Fixed) > 0 {
 		class = a.result.Fixed[0].Class

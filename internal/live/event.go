@@ -112,7 +112,7 @@ func (e *Event) decode() (update, error) {
 	case i.Role == change.RoleAssistant && i.HasError():
 		u.failure = i
 	case i.Role == change.RoleAssistant:
-		u.succeeded = i.Finished() && i.Summary != true
+		u.succeeded = i.IsFinished() && i.Summary != true
 		u.answered = u.succeeded && i.Finish != nil
 	}
 	return u, err

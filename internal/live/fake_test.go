@@ -112,9 +112,9 @@ func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 func (f *fakeAgent) Examine(context.Context, change.Head) (agent.Examination, error) {
 	x := agent.Examination{Diagnoses: f.found}
 	if last := lastMessage(f.stored); last != nil && last.Info.HasError() {
-		x.Failure = &agent.Failure{Message: last.Info.ID, Error: last.Info.Error, Time: last.Info.Created()}
+		x.Failure = &agent.Failure{Message: last.Info.ID, Error: last.Info.Error, Time: last.Info.CreationTime()}
 	} else {
-		x.Unfinished = last != nil && last.Info.Role == change.RoleAssistant && !last.Info.Finished()
+		x.Unfinished = last != nil && last.Info.Role == change.RoleAssistant && !last.Info.IsFinished()
 	}
 	return x, f.record("examine")
 }

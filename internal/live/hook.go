@@ -67,8 +67,8 @@ func New(a Agent, r Repairer, o Options) *Hook {
 // Agent returns the agent.
 func (h *Hook) Agent() Agent { return h.agent }
 
-// AgentEnded lets the hook repair the store without an agent. No recovery may be running.
-func (h *Hook) AgentEnded() { h.agent = noAgent{} }
+// EndAgent lets the hook repair the store without an agent. No recovery may be running.
+func (h *Hook) EndAgent() { h.agent = noAgent{} }
 
 // Log returns the log.
 func (h *Hook) Log() *slog.Logger { return h.opt.Log }

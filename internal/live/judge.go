@@ -59,7 +59,7 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	a := h.newAttempt(s)
 	switch s.Cause {
 	case Stored:
-		return a.lookStored(ctx)
+		return a.judgeStored(ctx)
 	case BeforeRequest, AtStart:
 		v.Entry, v.Err = a.preflight(ctx)
 		return v
@@ -82,9 +82,9 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	return v
 }
 
-// lookStored repairs the stored failure of the last turn, as after an error that the agent reports. If there is no such
-// failure, it repairs other damage under the conditions of a repair before a request.
-func (a *attempt) lookStored(ctx context.Context) (v Verdict) {
+// judgeStored repairs the stored failure of the last turn, as after an error that the agent reports. If there is no
+// such failure, it repairs other damage under the conditions of a repair before a request.
+func (a *attempt) judgeStored(ctx context.Context) (v Verdict) {
 	x, err := a.store.Examine(ctx, a.Head)
 	if err != nil {
 		a.log.Debug("examining the session", "error", err)

@@ -23,7 +23,7 @@ func TestStoredFailure(t *testing.T) {
 		{"stored, then reported", "", func(_ *Hook, stored, reported func()) { stored(); reported() }, 1},
 		{"reported, then stored", "", func(_ *Hook, stored, reported func()) { reported(); stored() }, 1},
 		{"changed since", "quail", func(_ *Hook, stored, _ func()) { stored() }, 0},
-		{"the agent has ended", "", func(h *Hook, stored, _ func()) { h.AgentEnded(); stored() }, 1},
+		{"the agent has ended", "", func(h *Hook, stored, _ func()) { h.EndAgent(); stored() }, 1},
 	} {
 		f, info := failedSession(orderText)
 		f.lastChange = c.lastChange
@@ -44,8 +44,8 @@ func TestStoredFailure(t *testing.T) {
 // that the next report is handled.
 func TestLastChangeFails(t *testing.T) {
 	f, info := failedSession(orderText)
-	info.Time.Created = float64(time.Now().UnixMilli())
-	f.messages[1].Info.Time.Created = info.Time.Created
+	info.Time.CreationTime = float64(time.Now().UnixMilli())
+	f.messages[1].Info.Time.CreationTime = info.Time.CreationTime
 	f.errors = map[string]error{"lastChange": errTest}
 	h := f.hook(Options{})
 	if h.recover(t.Context(), info) || f.count("repair") != 0 {

@@ -26,8 +26,8 @@ type Info struct {
 	Error     json.RawMessage `json:"error,omitempty"`   // null or empty if the message did not fail
 	Finish    any             `json:"finish,omitempty"`
 	Time      struct {
-		Created   float64 `json:"created,omitempty"` // milliseconds since 1970
-		Completed any     `json:"completed,omitempty"`
+		CreationTime float64 `json:"created,omitempty"` // milliseconds since 1970
+		Completed    any     `json:"completed,omitempty"`
 	} `json:"time"`
 
 	Agent   string          `json:"agent,omitempty"`
@@ -85,8 +85,8 @@ const (
 	statusRunning = "running"
 )
 
-// Created returns the time at which the message was created.
-func (i *Info) Created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
+// CreationTime returns the time at which the message was created.
+func (i *Info) CreationTime() time.Time { return time.UnixMilli(int64(i.Time.CreationTime)) }
 
 // HasError reports whether the message holds an error.
 func (i *Info) HasError() bool {
@@ -100,9 +100,9 @@ func errorName(e json.RawMessage) string {
 	return v.Name
 }
 
-// Finished reports whether the agent has finished the message. Finish is the reason why the model stopped, or only
+// IsFinished reports whether the agent has finished the message. Finish is the reason why the model stopped, or only
 // true.
-func (i *Info) Finished() bool {
+func (i *Info) IsFinished() bool {
 	if i.HasError() {
 		return true
 	}
@@ -139,9 +139,9 @@ func (m *Message) unfinishedCalls() (n int) {
 // initiatorMark is in the prompts that upstream sends in the user's name.
 const initiatorMark = "<!-- OMO_INTERNAL_INITIATOR -->"
 
-// userWritten reports whether the user wrote the message: one of its texts is neither synthetic nor marked, or it has
+// isUserWritten reports whether the user wrote the message: one of its texts is neither synthetic nor marked, or it has
 // no text but, for example, a file.
-func (m *Message) userWritten() bool {
+func (m *Message) isUserWritten() bool {
 	texts := 0
 	for _, p := range m.Parts {
 		if p.Type != typeText {
@@ -179,7 +179,7 @@ func FinalAssistant(ms []Message) *Message {
 // lastUserPrompt returns the newest message that the user wrote, or nil.
 func lastUserPrompt(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Info.Role == change.RoleUser && ms[i].userWritten() {
+		if ms[i].Info.Role == change.RoleUser && ms[i].isUserWritten() {
 			return &ms[i]
 		}
 	}
@@ -189,6 +189,6 @@ func lastUserPrompt(ms []Message) *Message {
 // sortMessages sorts messages into the order that the agent reads them in.
 func sortMessages(ms []Message) {
 	slices.SortStableFunc(ms, func(a, b Message) int {
-		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), cmp.Compare(a.Info.ID, b.Info.ID))
+		return cmp.Or(cmp.Compare(a.Info.Time.CreationTime, b.Info.Time.CreationTime), cmp.Compare(a.Info.ID, b.Info.ID))
 	})
 }

@@ -309,12 +309,12 @@ func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
 
 // Publish implements [Agent].
 func (p *Pipe) Publish(ctx context.Context, _, event string) error {
-	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
+	return p.call(ctx, line{Method: "publish", Body: pluginEvent(event)}, nil)
 }
 
-// published returns the event of OpenCode that carries an event to other plugins. OpenCode does not accept event types
-// of plugins, but it accepts any command, and an unknown command has no effect on the screen.
-func published(event string) any {
+// pluginEvent returns the event of OpenCode that carries an event to other plugins. OpenCode does not accept event
+// types of plugins, but it accepts any command, and an unknown command has no effect on the screen.
+func pluginEvent(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }
 

@@ -28,8 +28,8 @@ func findFailure(ctx context.Context, a *attempt) bool {
 		return false
 	}
 	a.info.ID, a.info.Time = last.ID, last.Time
-	if last.Time.Created != 0 {
-		a.since = last.Created()
+	if last.Time.CreationTime != 0 {
+		a.since = last.CreationTime()
 	}
 	a.log = a.log.With("message", a.info.ID)
 	return true
@@ -80,7 +80,7 @@ func (a *attempt) findStored(ctx context.Context) (i Info, err error) {
 	switch f := x.Failure; {
 	case err != nil:
 	case f != nil:
-		i.ID, i.Time.Created = f.Message, float64(f.Time.UnixMilli())
+		i.ID, i.Time.CreationTime = f.Message, float64(f.Time.UnixMilli())
 	case x.Unfinished:
 		i.ID = a.info.ID
 	default:
@@ -157,7 +157,7 @@ func findInterrupted(ctx context.Context, a *attempt) bool {
 	switch {
 	case m == nil:
 		return false
-	case m.Info.Finished():
+	case m.Info.IsFinished():
 		if !m.Info.HasError() && m.Info.Finish != nil { // see update.answered
 			a.dedupe.reset(a.Session.ID)
 		}

@@ -24,7 +24,7 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 			s.overflows = 0
 		}
 	case u.failure != nil:
-		return s.failed(u)
+		return s.handleFailure(u)
 	case u.idle && s.aborted:
 		s.aborted = false
 	case u.idle && s.asked:
@@ -36,8 +36,8 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 	return s, 0
 }
 
-// failed handles an answer that ended with an error.
-func (s sessionState) failed(u update) (sessionState, Cause) {
+// handleFailure handles an answer that ended with an error.
+func (s sessionState) handleFailure(u update) (sessionState, Cause) {
 	switch {
 	case IsAbort(u.failure.Error):
 		s.asked, s.aborted = false, true

@@ -54,8 +54,8 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 	return &change.BoundThinking{Spoiled: n, Refused: q.Whole().Bound == request.Refused}
 }
 
-// spoiledBefore returns how many of the thinking blocks that the changes spoiled still exist.
-func spoiledBefore(es []change.Entry) (n int) {
+// countSpoiled returns how many of the thinking blocks that the changes spoiled still exist.
+func countSpoiled(es []change.Entry) (n int) {
 	for _, e := range es {
 		if b := e.Cause.Bound; b != nil && !b.Removed {
 			n += b.Spoiled

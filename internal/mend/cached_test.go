@@ -26,7 +26,7 @@ func (b *scanFixture) alter(sql string) {
 // wantRescan scans with a cached client.
 func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...string) {
 	b.t.Helper()
-	got, st := b.pass((*Store).Cached)
+	got, st := b.pass((*Store).WithCache)
 	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
 		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
 	}

@@ -59,7 +59,7 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 	if err := c.Changeable(ctx); err != nil {
 		return agent.Cleaned{}, err
 	}
-	seen := c.seen()
+	seen := c.newestEvent()
 	who, err := c.store.Holders(ctx)
 	if err == nil && len(who) > 0 && !r.DryRun {
 		err = fail.New(fail.Refused, "nothing was changed. End that program, then run the command again",

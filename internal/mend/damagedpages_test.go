@@ -67,7 +67,7 @@ func TestDamagedPages(t *testing.T) {
 				files++
 				continue
 			}
-			c = c.Cached()
+			c = c.WithCache()
 			heads, err := c.Sessions(t.Context())
 			damaged := c.CheckFile(t.Context(), 0)
 			found := map[string]Finding{}
@@ -261,7 +261,7 @@ func TestDamagedForPrompts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c = c.Cached()
+				c = c.WithCache()
 				all, err := c.Sessions(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"mend/internal/fail"
 )
 
-// A besideStore is another store of the agent, with its sessions that this store lacks.
-type besideStore struct {
+// A otherStore is another store of the agent, with its sessions that this store lacks.
+type otherStore struct {
 	store  *Store
 	heads  []change.Head
 	unread error // see [Store.CheckListed]
@@ -32,14 +32,14 @@ func (c *Store) OtherStores(ctx context.Context, heads []change.Head) ([]agent.O
 
 // elsewhere returns the sessions in other stores of the agent that are not among heads, the sessions of this
 // store. With an error it returns the sessions that can be read.
-func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besideStore, err error) {
+func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []otherStore, err error) {
 	found, err := c.OtherStores(ctx, heads)
 	errs := []error{err}
 	for _, b := range found {
 		err := b.Err
 		if err == nil {
-			var one besideStore
-			if one, err = c.besideAt(ctx, b.Path, func(id string) bool { return !b.Sessions[id] }); err == nil {
+			var one otherStore
+			if one, err = c.openOther(ctx, b.Path, func(id string) bool { return !b.Sessions[id] }); err == nil {
 				one.promptsOnly = b.PromptsOnly
 				all, err = append(all, one), one.unread
 			}
@@ -59,28 +59,28 @@ func (c *Store) openBeside(path string) (*Store, error) {
 	return Open(o)
 }
 
-// OpensBeside returns an error if a path is no store of the agent.
-func (c *Store) OpensBeside(path string) error {
+// CheckOther returns an error if a path is no store of the agent.
+func (c *Store) CheckOther(path string) error {
 	_, err := c.openBeside(path)
 	return err
 }
 
-// besideAt opens another store of the agent and lists its sessions, except those for whose id have returns
+// openOther opens another store of the agent and lists its sessions, except those for whose id have returns
 // true.
-func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
+func (c *Store) openOther(ctx context.Context, path string, have func(id string) bool) (otherStore, error) {
 	other, err := c.openBeside(path)
 	if err != nil {
-		return besideStore{}, err
+		return otherStore{}, err
 	}
 	heads, err := other.Sessions(ctx)
 	unread := other.CheckListed(heads)
 	missed := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) })
-	return besideStore{store: other, heads: missed, unread: unread}, err
+	return otherStore{store: other, heads: missed, unread: unread}, err
 }
 
-// MissingFrom lists the sessions of another store of the agent that this one lacks. unread is not nil if the
+// ListMissing lists the sessions of another store of the agent that this one lacks. unread is not nil if the
 // list may be incomplete, see [Store.CheckListed].
-func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.Head, unread, err error) {
+func (c *Store) ListMissing(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -89,7 +89,7 @@ func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.
 	for _, h := range heads {
 		known[h.ID] = true
 	}
-	b, err := c.besideAt(ctx, path, func(id string) bool { return known[id] })
+	b, err := c.openOther(ctx, path, func(id string) bool { return known[id] })
 	return b.heads, b.unread, err
 }
 
@@ -98,7 +98,7 @@ func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.
 func (c *Store) restoreElsewhere(
 	ctx context.Context, done Restored, r RestoreRequest, seen *uint64,
 ) (Restored, bool, error) {
-	var beside []besideStore
+	var beside []otherStore
 	if r.From != "" {
 		other, err := c.openBeside(r.From)
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *Store) restoreElsewhere(
 			return done, false, err
 		}
 		if err == nil {
-			beside = append(beside, besideStore{store: other, heads: []change.Head{head}})
+			beside = append(beside, otherStore{store: other, heads: []change.Head{head}})
 		}
 	} else {
 		heads, err := c.Sessions(ctx)

@@ -22,7 +22,7 @@ import (
 // if the error is nil. The error is one of [txn.Run] or [Store.Recover], or of opening the journal or the
 // store, or a [*StaleError] if another process of mend changed the session after the plan was made.
 func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
-	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
+	err = c.withWriter(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		var left txn.UndecidedError
 		if err != nil && !errors.As(err, &left) {
@@ -83,11 +83,11 @@ func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 	return err
 }
 
-// seen returns [change.Plan.Seen] for a new plan. A dry run needs no journal, so it ignores a journal that
+// newestEvent returns [change.Plan.Seen] for a new plan. A dry run needs no journal, so it ignores a journal that
 // cannot be read; Apply reports that.
-func (c *Store) seen() *uint64 {
+func (c *Store) newestEvent() *uint64 {
 	var n uint64
-	if c.journal.readAs(true, func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
+	if c.journal.readAs(true, func(j *journal.Journal) error { n = j.NewestEvent(); return nil }) != nil {
 		return nil
 	}
 	return &n
@@ -109,7 +109,7 @@ func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, e
 	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {
 		return nil, err
 	}
-	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
+	err = c.withWriter("", func(j *journal.Journal, st txn.Store) error {
 		done, err = c.recover(ctx, j, st)
 		return err
 	})
@@ -121,7 +121,7 @@ func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) (
 	if err != nil {
 		return nil, err
 	}
-	pending = c.Owned(ctx, pending)
+	pending = c.OwnedEntries(ctx, pending)
 	for _, e := range pending {
 		c.cache().Forget(e.Session)
 	}
@@ -169,7 +169,7 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 		if !cause.Partial && !slices.ContainsFunc(es, func(e change.Entry) bool { return !e.IsUndo() }) {
 			cause = redoCause(es)
 		}
-		valid = spoiledBefore(es)
+		valid = countSpoiled(es)
 		p, err = c.revert(ctx, j, es, cause, r)
 		if err == nil && cause.Kind == change.CauseUndo && !r.Force {
 			err = checkAgain(j, es[len(es)-1], p)
@@ -268,7 +268,7 @@ func (c *Store) revert(
 			return change.Plan{}, err
 		}
 	}
-	seen := j.Seen()
+	seen := j.NewestEvent()
 	return c.rebase(ctx, j, es[len(es)-1],
 		change.Plan{
 			Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen,
@@ -401,7 +401,7 @@ func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (p 
 	if es, err = entriesOf(j, undos); err != nil {
 		return p, 0, err
 	}
-	valid = spoiledBefore(es)
+	valid = countSpoiled(es)
 	p, err = c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force, Named: r.Named})
 	return p, valid, err
 }
@@ -435,13 +435,13 @@ func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e ch
 		return e, p, err
 	}
 	err = c.journal.read(func(j *journal.Journal) error {
-		if e, err = unresolved(j, id); err != nil {
+		if e, err = findUnresolved(j, id); err != nil {
 			return err
 		}
 		if !c.Owns(ctx, e) {
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
-		seen := j.Seen()
+		seen := j.NewestEvent()
 		p = change.Plan{
 			Session: e.Session,
 			Cause: change.Cause{
@@ -468,12 +468,12 @@ func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e ch
 	return e, p, err
 }
 
-// Unresolved returns the entry with that id if it is pending or in conflict.
-func (l *Journal) Unresolved(id string) (change.Entry, error) {
-	return readOf(l, func(j *journal.Journal) (change.Entry, error) { return unresolved(j, id) })
+// FindUnresolved returns the entry with that id if it is pending or in conflict.
+func (l *Journal) FindUnresolved(id string) (change.Entry, error) {
+	return readOf(l, func(j *journal.Journal) (change.Entry, error) { return findUnresolved(j, id) })
 }
 
-func unresolved(j *journal.Journal, id string) (change.Entry, error) {
+func findUnresolved(j *journal.Journal, id string) (change.Entry, error) {
 	e, err := j.Get(id)
 	if err == nil && e.State != change.Conflicted && e.State != change.Pending {
 		err = notInConflict(e.ID, e.State)
@@ -492,7 +492,7 @@ func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Pl
 			return err
 		}
 		e, err = j.Finish(e, change.Outcome{State: change.Conflicted})
-		n := j.Seen()
+		n := j.NewestEvent()
 		p.Seen = &n
 		return err
 	})

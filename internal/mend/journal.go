@@ -113,7 +113,7 @@ func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 		moved := false
 		err := l.run(jo, func(j *journal.Journal) error {
 			err := f(j)
-			moved = j.Moved()
+			moved = j.HasChanged()
 			return err
 		})
 		if !moved && (!jo.Unlocked || !errors.Is(err, journal.ErrDamaged)) {

@@ -20,12 +20,12 @@ func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	if o.ReadOnly && l.Copies != "" {
 		dir = l.Copies
 	}
-	return l.KeptIn(dir, o, f)
+	return l.WithCopies(dir, o, f)
 }
 
-// KeptIn runs f with the kept copies in a folder open. If f finds damage in a file that is open for writing,
+// WithCopies runs f with the kept copies in a folder open. If f finds damage in a file that is open for writing,
 // the file is set aside, and f runs once more with a new one.
-func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (err error) {
+func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) error) (err error) {
 	run := func() error {
 		if !o.ReadOnly && l.Writing != nil {
 			defer l.Writing()()
@@ -147,7 +147,7 @@ func (c *Store) KeepAll(
 		}
 	}
 	failed, none := false, 0
-	heads, stray := withoutStray(heads)
+	heads, stray := splitStray(heads)
 	if err := c.CheckListed(stray); whole && err != nil {
 		failed = true
 		yield(len(heads)+len(stray), Kept{Err: err})
@@ -199,8 +199,8 @@ func (c *Store) KeepAll(
 	return k.Flush()
 }
 
-// withoutStray splits a list into its sessions and what is not a session.
-func withoutStray(all []change.Head) (sessions, stray []change.Head) {
+// splitStray splits a list into its sessions and what is not a session.
+func splitStray(all []change.Head) (sessions, stray []change.Head) {
 	isStray := func(h change.Head) bool { return h.ID == "" }
 	if !slices.ContainsFunc(all, isStray) {
 		return all, nil

@@ -43,7 +43,7 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 		err = c.journal.read(sweep)
 		return freed, err
 	}
-	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
+	err = c.withWriter("", func(j *journal.Journal, st txn.Store) error {
 		pending, err := j.List(journal.Query{State: change.Pending, Limit: 1})
 		if err == nil && len(pending) == 0 { // pending entries need the staged files
 			err = st.Discard(ctx, change.Staged{})

@@ -145,7 +145,7 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	ahead := sessionsAhead(heads, c.opt.Now())
+	ahead := countFuture(heads, c.opt.Now())
 	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
 		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, "+
 			"so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with "+
@@ -162,9 +162,9 @@ const (
 	clockStep = 2 * time.Minute // the difference between two machines' clocks that is tolerated
 )
 
-// sessionsAhead returns how many sessions are dated in the future, 0 if they are so few that the machine's
+// countFuture returns how many sessions are dated in the future, 0 if they are so few that the machine's
 // clock may be right.
-func sessionsAhead(heads []change.Head, now time.Time) int {
+func countFuture(heads []change.Head, now time.Time) int {
 	ahead, recent := 0, 0
 	for i := range heads {
 		used := time.UnixMilli(max(heads[i].Created, heads[i].Updated))
@@ -207,9 +207,9 @@ func newestVersion(heads []change.Head) string {
 	return newest
 }
 
-// writing runs f with the journal open for writing, and with the store's transactions for that journal. version
+// withWriter runs f with the journal open for writing, and with the store's transactions for that journal. version
 // is the version of the agent, "" for the one of the store.
-func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
+func (c *Store) withWriter(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
 	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.agentVersion())
 	return c.journal.write(by, c.opt.Now, func(j *journal.Journal) error {

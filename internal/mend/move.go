@@ -41,7 +41,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	if !utf8.ValidString(to) { // the agents would read another name
 		return m, fail.New(fail.Usage, "rename the folder", "the name of %q is not UTF-8, so no agent can store it", to)
 	}
-	seen := c.seen()
+	seen := c.newestEvent()
 	c.store.Refresh() // forget which processes ran earlier
 	if err := c.Changeable(ctx); err != nil {
 		return m, err
@@ -181,9 +181,9 @@ type owned struct {
 	store int
 }
 
-// sessionsOfGone returns the sessions of all stores whose folders are missing, and for each folder of a
+// homelessSessions returns the sessions of all stores whose folders are missing, and for each folder of a
 // session whether it is missing.
-func sessionsOfGone(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
+func homelessSessions(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
 	isGone = map[string]bool{}
 	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
@@ -213,7 +213,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		id    string
 		store int
 	}
-	gone, isGone, unread := sessionsOfGone(ctx, stores)
+	gone, isGone, unread := homelessSessions(ctx, stores)
 	var known []string
 	for folder, gone := range isGone {
 		if !gone {

@@ -31,7 +31,7 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	if same && known {
 		return true, false
 	}
-	at := (known || all) && c.opt.isAt(ctx, e)
+	at := (known || all) && c.opt.isStoreAtPath(ctx, e)
 	return known && !at, all && !at
 }
 
@@ -72,9 +72,9 @@ func (c *Store) has(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// isAt reports whether the store of an entry is still at the entry's path: a store there has the session,
+// isStoreAtPath reports whether the store of an entry is still at the entry's path: a store there has the session,
 // shows in another way that the entry is about it, or cannot be read.
-func (o Options) isAt(ctx context.Context, e change.Entry) bool {
+func (o Options) isStoreAtPath(ctx context.Context, e change.Entry) bool {
 	o.Store, o.Layout, o.Note = e.Store.Root, "", nil
 	c, err := Open(o)
 	if err != nil {
@@ -84,13 +84,13 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	return c.store.ID().Same(e.Store) && (known || c.has(ctx, e.Session))
 }
 
-// Owned returns the entries that are about this store.
-func (c *Store) Owned(ctx context.Context, es []change.Entry) []change.Entry {
+// OwnedEntries returns the entries that are about this store.
+func (c *Store) OwnedEntries(ctx context.Context, es []change.Entry) []change.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e change.Entry) bool { return !c.Owns(ctx, e) })
 }
 
 // Log lists entries that are about this store, newest first.
 func (c *Store) Log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
 	es, err := c.journal.Log(q)
-	return c.Owned(ctx, es), err
+	return c.OwnedEntries(ctx, es), err
 }

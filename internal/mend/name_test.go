@@ -49,7 +49,7 @@ func TestNamed(t *testing.T) {
 		{".", "/home/other", "none"},            // the root is above all
 		{".", "/", "ses_b"},
 	} {
-		got, err := mend.Named(heads, c.name, c.dir)
+		got, err := mend.FindSession(heads, c.name, c.dir)
 		var several *mend.AmbiguousNameError
 		id := heads[got].ID
 		switch {
@@ -62,7 +62,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("Named(%q) in %s = %q, %v; want %s", c.name, c.dir, id, err, c.want)
 		}
 	}
-	if _, err := mend.Named(nil, "@", "/"); !errors.Is(err, mend.ErrNoSession) {
+	if _, err := mend.FindSession(nil, "@", "/"); !errors.Is(err, mend.ErrNoSession) {
 		t.Errorf("the newest of none: %v", err)
 	}
 }

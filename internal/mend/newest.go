@@ -14,7 +14,7 @@ import (
 // alone, undo reverts the rest. A pending entry counts, because its outcome must be known first. An entry
 // without undo data is skipped.
 func (l *Journal) Newest(wanted func(change.Entry) bool) ([]string, error) {
-	return l.newest(wanted, inForce)
+	return l.newest(wanted, entriesInForce)
 }
 
 // NewestUndo returns the ids of the wanted entries of the newest operation in force that is an undo, newest first.
@@ -80,7 +80,7 @@ func notUndone(j *journal.Journal, q journal.Query) iter.Seq2[change.Entry, erro
 		for e, err := range j.Each(q) {
 			if err == nil && e.Cause.Kind == change.CauseRedo {
 				var left []change.Entry
-				if left, err = inForce(j, e); err == nil && len(left) == 0 {
+				if left, err = entriesInForce(j, e); err == nil && len(left) == 0 {
 					continue
 				}
 			}
@@ -91,9 +91,9 @@ func notUndone(j *journal.Journal, q journal.Query) iter.Seq2[change.Entry, erro
 	}
 }
 
-// inForce returns the entry if it is in force and not an undo. For a redo that is partly in force it returns the
+// entriesInForce returns the entry if it is in force and not an undo. For a redo that is partly in force it returns the
 // entries that it applied again, and otherwise nothing.
-func inForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
+func entriesInForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
 	switch {
 	case e.State == change.Pending:
 		return []change.Entry{e}, nil
@@ -113,7 +113,7 @@ func inForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
 			again, err := j.Get(journal.IDOf(seq))
 			var some []change.Entry
 			if err == nil {
-				some, err = inForce(j, again)
+				some, err = entriesInForce(j, again)
 			}
 			if err != nil {
 				return nil, err

@@ -38,19 +38,19 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 		wanted[e.ID] = true
 	}
 	related := map[string]Related{}
-	for id, again := range touchedBefore(all, wanted) { // newest first: an entry that is earlier in the list is newer
+	for id, again := range earlierChanges(all, wanted) { // newest first: an entry that is earlier in the list is newer
 		related[id] = Related{Again: again}
 	}
 	slices.Reverse(all)
-	for id, follows := range touchedBefore(all, wanted) {
+	for id, follows := range earlierChanges(all, wanted) {
 		related[id] = Related{Follows: follows, Again: related[id].Again}
 	}
 	return related, nil
 }
 
-// touchedBefore returns for each wanted entry the entries before it in the list that changed one of its
+// earlierChanges returns for each wanted entry the entries before it in the list that changed one of its
 // records, the nearest first.
-func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]change.Entry {
+func earlierChanges(all []change.Entry, wanted map[string]bool) map[string][]change.Entry {
 	type record struct {
 		store change.StoreID
 		ref   change.Ref

@@ -60,17 +60,17 @@ func (r *Restorable) Time() time.Time {
 	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
 }
 
-// from sets the copy; nil for none.
-func (r *Restorable) from(s *keep.State) {
+// setCopy sets the copy; nil for none.
+func (r *Restorable) setCopy(s *keep.State) {
 	if s != nil {
 		r.Kept, r.KeptAt = s.Messages, s.Time
 	}
 }
 
-// deleted returns a missing session with the copy to restore.
-func deleted(best *keep.State) Restorable {
+// missingSession returns a missing session with the copy to restore.
+func missingSession(best *keep.State) Restorable {
 	r := Restorable{Session: best.Head(), State: Deleted, Copied: best.Messages}
-	r.from(best)
+	r.setCopy(best)
 	return r
 }
 
@@ -78,7 +78,7 @@ func deleted(best *keep.State) Restorable {
 // lack content of a copy in k, which may be nil. It only reads. If sessions cannot be read it returns an
 // error, and the others.
 func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable, err error) {
-	cached := c.Cached()
+	cached := c.WithCache()
 	heads, err := cached.Sessions(ctx)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 			return nil, err
 		}
 		if best := lastWhole(ctx, k, states); best != nil {
-			all = append(all, deleted(best))
+			all = append(all, missingSession(best))
 		}
 	}
 	beside, errBeside := c.elsewhere(ctx, heads)
@@ -193,7 +193,7 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
 ) (r Restorable, from *keep.State, ok bool, err error) {
-	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
+	shown := repair.ShownAs(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
 		// these are for mend move, or must not be changed
 		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver
 	}))
@@ -213,7 +213,7 @@ func (c *Store) restorable(
 		if !isRestored(s) || s.Messages <= now.Messages {
 			return false
 		}
-		removed, _ := c.editedSince(ctx, s.Session, s.Time)
+		removed, _ := c.editsSince(ctx, s.Session, s.Time)
 		for ref := range removed {
 			if ref.Kind == change.KindMessage {
 				s.Messages--
@@ -228,7 +228,7 @@ func (c *Store) restorable(
 		}
 		r.Missing = lack.Records
 	}
-	r.from(from)
+	r.setCopy(from)
 	switch {
 	case shown != repair.Listed:
 		return r, from, shown != repair.NotLoaded || from != nil, nil
@@ -271,7 +271,7 @@ func (c *Store) findMissing(
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		removed, edited := c.editedSince(ctx, s.Session, s.Time)
+		removed, edited := c.editsSince(ctx, s.Session, s.Time)
 		maps.Copy(edited, removed)
 		lack := c.store.CountMissing(now.all, recordsOf(ops), edited)
 		if taken := lack.TakenBack && (compared || now.same); lack.Records > 0 && !taken {
@@ -299,10 +299,10 @@ func recordsOf(ops []change.Op) []change.Record {
 	return all
 }
 
-// editedSince returns the messages and parts that mend has removed from a session since a time and no undo
+// editsSince returns the messages and parts that mend has removed from a session since a time and no undo
 // has restored, and those that mend has changed; the session itself if it is a single record. Projects are
 // left out.
-func (c *Store) editedSince(
+func (c *Store) editsSince(
 	ctx context.Context, session string, since time.Time,
 ) (removed, edited map[change.Ref]bool) {
 	id := c.ID()
@@ -427,7 +427,7 @@ func (as Agents) MissingStoreSessions(ctx context.Context, k *keep.Keep, open []
 		}
 		states = slices.DeleteFunc(states, func(s keep.State) bool { return missing[inStore{s.Store.Kind, s.Store.Root}] == nil })
 		if best := lastWhole(ctx, k, states); best != nil {
-			r := deleted(best)
+			r := missingSession(best)
 			r.Gone = missing[inStore{best.Store.Kind, best.Store.Root}]
 			all = append(all, r)
 		}
@@ -437,7 +437,7 @@ func (as Agents) MissingStoreSessions(ctx context.Context, k *keep.Keep, open []
 
 // isGone reports whether the store certainly does not exist.
 func (as Agents) isGone(id change.StoreID) bool {
-	own := as.ofStore(id)
+	own := as.agentOf(id)
 	if len(own) == 0 {
 		return false
 	}
@@ -451,7 +451,7 @@ func (as Agents) isGone(id change.StoreID) bool {
 // Folders returns the folders that must exist before sessions can be restored into a missing store; nil if
 // only its agent can make the store.
 func (as Agents) Folders(id change.StoreID) []string {
-	for _, a := range as.ofStore(id) {
+	for _, a := range as.agentOf(id) {
 		if folders, ok := a.(agent.FolderStore); ok {
 			return folders.StoreFolders(id.Root)
 		}
@@ -459,8 +459,8 @@ func (as Agents) Folders(id change.StoreID) []string {
 	return nil
 }
 
-// ofStore returns the agent of a store, and none if it is not in the list.
-func (as Agents) ofStore(id change.StoreID) Agents {
+// agentOf returns the agent of a store, and none if it is not in the list.
+func (as Agents) agentOf(id change.StoreID) Agents {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
 		return nil
@@ -542,7 +542,7 @@ func (c *Store) ProposeRestore(
 	if err := c.Changeable(ctx); err != nil {
 		return done, err
 	}
-	seen := c.seen()
+	seen := c.newestEvent()
 	done.Session = head
 	listed := false
 	if !r.Gone {
@@ -564,7 +564,7 @@ func (c *Store) ProposeRestore(
 		return done, fmt.Errorf("restoring session %s: %w", head.ID, repair.ErrBusy)
 	}
 	if r.State != "" && !slices.ContainsFunc(states, func(s keep.State) bool { return s.ID == r.State }) {
-		e, done, ok, err := c.beforeRepair(ctx, head, r)
+		e, done, ok, err := c.restoreBeforeRepair(ctx, head, r)
 		if ok || err != nil {
 			return done, err
 		}
@@ -669,7 +669,7 @@ func (c *Store) restoreKept(
 	var edited map[change.Ref]bool
 	if done.State != Deleted && r.At.IsZero() && r.State == "" {
 		var removed map[change.Ref]bool
-		removed, edited = c.editedSince(ctx, from.Session, from.Time)
+		removed, edited = c.editsSince(ctx, from.Session, from.Time)
 		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[o.Ref.WithoutProject()] })
 		maps.Copy(edited, removed)
 	}
@@ -780,10 +780,10 @@ func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) err
 	return err
 }
 
-// beforeRepair plans to restore the state of a session before a repair from the journal: it undoes the repair
+// restoreBeforeRepair plans to restore the state of a session before a repair from the journal: it undoes the repair
 // and all later ones. It returns false if other programs have changed the records since; then the copy made
 // before the repair counts.
-func (c *Store) beforeRepair(
+func (c *Store) restoreBeforeRepair(
 	ctx context.Context, head change.Head, r RestoreRequest,
 ) (e change.Entry, done Restored, ok bool, err error) {
 	q, err := c.journal.Find(r.State)

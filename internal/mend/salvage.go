@@ -44,7 +44,7 @@ func (c *Store) ProposeSalvage(
 	}
 	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress}
 	o.Check = func(path string) error { return c.checkSalvaged(ctx, path) }
-	seen := c.seen()
+	seen := c.newestEvent()
 	s.Salvaged, err = c.store.Salvage(ctx, o)
 	s.Plan = change.Plan{
 		Cause: change.Cause{

@@ -47,7 +47,7 @@ func (f *Finding) Severity() repair.Severity {
 }
 
 // Shown returns how the agent shows the session.
-func (f *Finding) Shown() repair.Shown { return repair.ShownBy(f.Diagnoses) }
+func (f *Finding) Shown() repair.Shown { return repair.ShownAs(f.Diagnoses) }
 
 // Fixable reports whether a broken diagnosis has a fix.
 func (f *Finding) Fixable() bool {
@@ -236,8 +236,8 @@ func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	return heads[i], nil
 }
 
-// Listing returns a copy of the store that lists its sessions once, for the plans of several undos.
-func (c *Store) Listing(ctx context.Context) (*Store, error) {
+// ListOnce returns a copy of the store that lists its sessions once, for the plans of several undos.
+func (c *Store) ListOnce(ctx context.Context) (*Store, error) {
 	if c.byID != nil {
 		return c, nil
 	}
@@ -258,7 +258,7 @@ func (c *Store) find(ctx context.Context, id string) (head change.Head, found bo
 			return head, true, nil
 		}
 	}
-	if c, err = c.Listing(ctx); err != nil {
+	if c, err = c.ListOnce(ctx); err != nil {
 		return head, false, err
 	}
 	head, found = c.byID[id]
@@ -307,7 +307,7 @@ func (c *Store) propose(
 	if err := c.Changeable(ctx); err != nil {
 		return err
 	}
-	seen := c.seen()
+	seen := c.newestEvent()
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: force})
 	if err == nil {
 		err = f(s)
@@ -341,7 +341,7 @@ func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (r
 		return repair.Result{}, err
 	}
 	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
-	seen := c.seen()
+	seen := c.newestEvent()
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return repair.Result{}, err

@@ -28,7 +28,7 @@ const lookAt = 100 << 20
 func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	cached := c.Cached()
+	cached := c.WithCache()
 	heads, err := cached.Sessions(limited)
 	earlier = cached.pass.kept.Summary
 	var s Summary
@@ -49,9 +49,9 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 	return &s, earlier, err
 }
 
-// Cached returns a copy of the store for scans only: as long as the store has not changed since an earlier
+// WithCache returns a copy of the store for scans only: as long as the store has not changed since an earlier
 // scan, it lists sessions from the cache. Sessions that are to be changed must be listed by the store itself.
-func (c *Store) Cached() *Store {
+func (c *Store) WithCache() *Store {
 	copied := *c
 	copied.pass = c.newPass()
 	return &copied
@@ -245,7 +245,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	}
 	next := cache.Load(p.c.opt.Now()) // another process may have written it
 	for i := range p.found {
-		if id := p.heads[i].ID; next.Forgotten(id) > p.kept.Forgotten(id) { // perhaps it was read before it was changed
+		if id := p.heads[i].ID; next.Invalidations(id) > p.kept.Invalidations(id) { // perhaps it was read before it was changed
 			p.found[i], summary, listed = nil, nil, false
 		}
 	}

@@ -23,7 +23,7 @@ func CheckDir(dir string) error {
 	case mode.IsDir():
 		return private(dir, info)
 	case mode&fs.ModeSymlink != 0:
-		unsafe := &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
+		unsafe := &UnsafeError{dir, "is a symbolic link" + linkTargetText(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
 		target, err := filepath.EvalSymlinks(dir)
 		if info, errStat := os.Stat(target); err == nil && errStat == nil && info.IsDir() { // with what mend has kept there
 			unsafe.Repair += " && mv " + Quote(target) + " " + Quote(dir)
@@ -49,7 +49,7 @@ func checkLinks(dir string) error {
 			}
 			for _, info := range []fs.FileInfo{link, target} {
 				if uid, known := owner(info); known && uid != os.Geteuid() && uid != 0 {
-					return &UnsafeError{dir, fmt.Sprintf("is a symbolic link%s, and one of the two belongs to another user (uid %d)", leadsTo(dir), uid), "rm " + Quote(dir)}
+					return &UnsafeError{dir, fmt.Sprintf("is a symbolic link%s, and one of the two belongs to another user (uid %d)", linkTargetText(dir), uid), "rm " + Quote(dir)}
 				}
 			}
 		}
@@ -76,7 +76,7 @@ func CheckUser(path string) error {
 			return err
 		}
 		if uid, known := owner(info); known && uid != 0 {
-			return &UnsafeError{dir, fmt.Sprintf("belongs to another user (uid %d, you are 0), whose programs could not use what root makes there", uid), asUser(uid)}
+			return &UnsafeError{dir, fmt.Sprintf("belongs to another user (uid %d, you are 0), whose programs could not use what root makes there", uid), sudoPrefix(uid)}
 		}
 		return nil
 	}
@@ -100,8 +100,8 @@ func GiveToOwner(f *os.File) error {
 	return nil
 }
 
-// asUser returns the start of a command that runs mend as the given user.
-func asUser(uid int) string { return fmt.Sprintf("sudo -u '#%d' mend", uid) }
+// sudoPrefix returns the start of a command that runs mend as the given user.
+func sudoPrefix(uid int) string { return fmt.Sprintf("sudo -u '#%d' mend", uid) }
 
 // MakeDir durably makes the folder and its missing parents, with mode 0700 regardless of the umask,
 // and checks it with [CheckDir] and [CheckUser].

@@ -146,7 +146,7 @@ func CheckEditable(path string) error {
 
 // oneName returns an error for a file with several hard links; harm explains what would go wrong.
 func oneName(path string, info fs.FileInfo, harm string) error {
-	if n := names(info); n > 1 {
+	if n := linkCount(info); n > 1 {
 		return &UnsafeError{path, fmt.Sprintf("has %d names (hard links), %s", n, harm), replaceByCopy(path)}
 	}
 	return nil
@@ -175,7 +175,7 @@ func plain(path string, info fs.FileInfo) error {
 	case mode.IsRegular():
 		return nil
 	case mode&fs.ModeSymlink != 0:
-		unsafe.Why = "is a symbolic link" + leadsTo(path) + ", and mend follows no link here"
+		unsafe.Why = "is a symbolic link" + linkTargetText(path) + ", and mend follows no link here"
 		if target, err := os.Stat(path); err == nil && target.Mode().IsRegular() {
 			unsafe.Repair = replaceByCopy(path) // without the link its content would no longer be in use
 		}
@@ -210,7 +210,7 @@ func private(path string, info fs.FileInfo) error {
 // belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) && owners[0] == 0 {
-		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are 0)", uid), asUser(uid)}
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are 0)", uid), sudoPrefix(uid)}
 	}
 	if !slices.Contains(owners, uid) {
 		return &UnsafeError{
@@ -235,7 +235,7 @@ func settings(path string, info fs.FileInfo) error {
 		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", KindName(info.Mode())), "rm " + Quote(path)}
 	case known && uid != os.Geteuid() && uid != 0:
 		return &UnsafeError{
-			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
+			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), linkTargetText(path)),
 			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), Quote(path)),
 		}
 	case known && info.Mode().Perm()&0o002 != 0:
@@ -263,8 +263,8 @@ func KindName(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// leadsTo returns " to " and the target of the link at path, "" if path is not a link.
-func leadsTo(path string) string {
+// linkTargetText returns " to " and the target of the link at path, "" if path is not a link.
+func linkTargetText(path string) string {
 	target, err := os.Readlink(path)
 	if err != nil {
 		return ""

@@ -63,8 +63,8 @@ func Unlock(f *os.File) { _ = unlock(f) }
 // File returns the locked file. With a shared lock it may only be read.
 func (l *Lock) File() *os.File { return l.f }
 
-// Shared reports whether the lock is shared.
-func (l *Lock) Shared() bool { return l.shared }
+// IsShared reports whether the lock is shared.
+func (l *Lock) IsShared() bool { return l.shared }
 
 // Close releases the lock.
 func (l *Lock) Close() error { return errors.Join(unlock(l.f), l.f.Close()) }

@@ -17,8 +17,8 @@ const (
 	dontWait   = unix.O_NONBLOCK
 )
 
-// names returns the number of hard links of the file.
-func names(info fs.FileInfo) uint64 {
+// linkCount returns the number of hard links of the file.
+func linkCount(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
 	}

@@ -129,7 +129,7 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 		return Candidates{}
 	}
 	top := g.roots[len(g.roots)-1]
-	g.inside = g.sureOf(f.treeOf(filepath.Dir(top)).top) > 0
+	g.inside = g.confidence(f.treeOf(filepath.Dir(top)).top) > 0
 	g.addHere(top)
 	g.addBeside(top)
 	for _, known := range s.Known {
@@ -238,7 +238,7 @@ func (g *search) isKnown(dir string) bool {
 // addBeside adds the folders beside the topmost missing one, which may have been renamed.
 func (g *search) addBeside(top string) {
 	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
-		g.add(dir, isLike(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
+		g.add(dir, isSimilar(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
 	}
 }
 
@@ -252,8 +252,8 @@ func (g *search) walk(dir string, depth int) {
 	}
 }
 
-// isLike reports whether two names are so similar that one may be a new name of the other.
-func isLike(a, b string) bool {
+// isSimilar reports whether two names are so similar that one may be a new name of the other.
+func isSimilar(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	short, long := a, b
 	if len(short) > len(long) {
@@ -274,8 +274,8 @@ func (f *Finder) treeOf(dir string) tree {
 	return t
 }
 
-// sureOf returns how certain it is that a work tree is of the missing folder's repository.
-func (g *search) sureOf(top string) int {
+// confidence returns how certain it is that a work tree is of the missing folder's repository.
+func (g *search) confidence(top string) int {
 	n, known := g.sure[top]
 	if !known && top != "" && g.Same != nil && g.ctx.Err() == nil {
 		n = g.Same(g.ctx, top)
@@ -294,7 +294,7 @@ func (g *search) add(dir string, like bool) {
 	var c Candidate
 	if g.Same != nil && g.ctx.Err() == nil {
 		t := g.treeOf(dir)
-		if c.sure = g.sureOf(t.top); c.sure > 0 {
+		if c.sure = g.confidence(t.top); c.sure > 0 {
 			c.Same, c.linked = true, t.linked
 		}
 		if c.Same && !g.inside {

@@ -63,7 +63,7 @@ func (p Process) Path(name string) string {
 func (p Process) User() (uint32, error) {
 	info, err := os.Stat(p.path(""))
 	if err != nil {
-		return 0, ended(err)
+		return 0, endedError(err)
 	}
 	return info.Sys().(*syscall.Stat_t).Uid, nil
 }
@@ -72,7 +72,7 @@ func (p Process) User() (uint32, error) {
 func (p Process) Program() (string, error) {
 	exe, err := os.Readlink(p.path("exe"))
 	// If an update has replaced the executable, the path ends with " (deleted)".
-	return filepath.Base(strings.TrimSuffix(exe, " (deleted)")), ended(err)
+	return filepath.Base(strings.TrimSuffix(exe, " (deleted)")), endedError(err)
 }
 
 // Environment returns a function that looks up a variable in the environment that
@@ -80,7 +80,7 @@ func (p Process) Program() (string, error) {
 func (p Process) Environment() (func(name string) string, error) {
 	b, err := os.ReadFile(p.path("environ"))
 	if err != nil {
-		return nil, ended(err)
+		return nil, endedError(err)
 	}
 	lines := strings.Split(string(b), "\x00")
 	return func(name string) string {
@@ -96,19 +96,19 @@ func (p Process) Environment() (func(name string) string, error) {
 // Name returns the name that the process has given itself, or else its program's: at most 15 bytes.
 func (p Process) Name() (string, error) {
 	b, err := os.ReadFile(p.path("comm"))
-	return strings.TrimSuffix(string(b), "\n"), ended(err)
+	return strings.TrimSuffix(string(b), "\n"), endedError(err)
 }
 
 // Arguments returns the command line of the process.
 func (p Process) Arguments() ([]string, error) {
 	b, err := os.ReadFile(p.path("cmdline"))
-	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), ended(err)
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), endedError(err)
 }
 
 // Dir returns the working directory of the process, as the process sees it.
 func (p Process) Dir() (string, error) {
 	dir, err := os.Readlink(p.path("cwd"))
-	return dir, ended(err)
+	return dir, endedError(err)
 }
 
 // Parent returns the process that started the process, or that adopted it.
@@ -134,7 +134,7 @@ func (p Process) Identity() (string, error) {
 func (p Process) stat(field int) (int64, error) {
 	b, err := os.ReadFile(p.path("stat"))
 	if err != nil {
-		return 0, ended(err)
+		return 0, endedError(err)
 	}
 	// The second field is the name of the program in parentheses, which may contain parentheses.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
@@ -148,8 +148,8 @@ func (p Process) stat(field int) (int64, error) {
 	return n, nil
 }
 
-// Started returns the time at which the process was started, by the present clock.
-func (p Process) Started() (time.Time, error) {
+// StartTime returns the time at which the process was started, by the present clock.
+func (p Process) StartTime() (time.Time, error) {
 	ticks, err := p.StartTicks()
 	if err != nil {
 		return time.Time{}, err
@@ -195,8 +195,8 @@ func Locking(ino uint64, at int64) ([]Process, error) {
 	return all, nil
 }
 
-// ended returns the same error for all errors about an ended process.
-func ended(err error) error {
+// endedError returns the same error for all errors about an ended process.
+func endedError(err error) error {
 	if errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}

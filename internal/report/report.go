@@ -204,7 +204,7 @@ func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]re
 		blocks = append(
 			blocks,
 			h.Div(
-				h.Class(broken("block", wrong)),
+				h.Class(classWithViolations("block", wrong)),
 				h.Span(h.Class("mono soft"), g.Textf(s.Block, m)),
 				h.Span(g.Text(r.word("type", string(b.Type)))),
 				h.Span(g.Text(r.block(b)+" "), h.Span(h.Class("soft mono"), g.Text(r.ref(b.Ref())))),
@@ -212,11 +212,11 @@ func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]re
 			r.violations(wrong),
 		)
 	}
-	return h.Div(h.Class(broken("turn "+role, whole)), h.Div(h.Span(h.Class("role"), g.Textf(s.Turn, n)), g.Text(" "+role)), blocks, r.violations(whole))
+	return h.Div(h.Class(classWithViolations("turn "+role, whole)), h.Div(h.Span(h.Class("role"), g.Textf(s.Turn, n)), g.Text(" "+role)), blocks, r.violations(whole))
 }
 
-// broken returns the class of an element, extended if it has violations.
-func broken(class string, wrong []request.Violation) string {
+// classWithViolations returns the class of an element, extended if it has violations.
+func classWithViolations(class string, wrong []request.Violation) string {
 	if len(wrong) > 0 {
 		class += " broken"
 	}

@@ -145,15 +145,15 @@ func (db *DB) readSchema() error {
 
 // Objects returns the schema, including the objects created after the rows.
 func (db *DB) Objects() (all []Object, err error) {
-	err = db.Query(SelectObjects, ObjectTo(&all))
+	err = db.Query(SelectObjects, AppendObject(&all))
 	return append(all, db.later...), err
 }
 
 // SelectObjects selects the objects of a schema.
 const SelectObjects = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 
-// ObjectTo returns a function that appends a row of [SelectObjects] to all.
-func ObjectTo(all *[]Object) func(*sqlite3.Stmt) error {
+// AppendObject returns a function that appends a row of [SelectObjects] to all.
+func AppendObject(all *[]Object) func(*sqlite3.Stmt) error {
 	return func(st *sqlite3.Stmt) error {
 		*all = append(*all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), SQL: st.ColumnText(2)})
 		return nil

@@ -106,7 +106,7 @@ func (p *page) emptyBelow(level int) int {
 // of the page belong to another index. belong may be nil. It returns the number of structural problems.
 func (w *walker) index(root uint32, ordered bool, columns int, belong func(entries [][]Value) bool, entry func(vals []Value)) (faults int) {
 	x := &indexWalk{walker: w, ordered: ordered, columns: columns, belong: belong, entry: entry}
-	x.at(root, nil, nil, 0)
+	x.walk(root, nil, nil, 0)
 	return x.faults
 }
 
@@ -120,7 +120,7 @@ type indexWalk struct {
 	vals    []Value
 }
 
-func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
+func (x *indexWalk) walk(n uint32, lo, hi []Value, level int) {
 	p, ok := x.enter(n, level)
 	if !ok || p.kind() != indexLeaf && p.kind() != indexInterior {
 		if ok {
@@ -157,13 +157,13 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 		if keys[i] != nil {
 			next = keys[i]
 		}
-		x.at(c.child, lo, next, level+1)
+		x.walk(c.child, lo, next, level+1)
 		if keys[i] != nil {
 			x.entry(keys[i])
 			lo = keys[i]
 		}
 	}
-	x.at(right, lo, hi, level+1)
+	x.walk(right, lo, hi, level+1)
 }
 
 // leaf calls entry for the entries of a page, unless they do not belong there.

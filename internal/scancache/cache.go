@@ -68,8 +68,8 @@ type Key struct{ folder, project, id string }
 // KeyOf returns the key of a session.
 func KeyOf(h *change.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
 
-// Forgotten returns how often mend was about to change the session since the file was written.
-func (f *File) Forgotten(id string) int { return f.forgotten[id] }
+// Invalidations returns how often mend was about to change the session since the file was written.
+func (f *File) Invalidations(id string) int { return f.forgotten[id] }
 
 // A Cache is the cache file of one store.
 type Cache struct {

@@ -40,7 +40,7 @@ func (m *model) helpLines() (lines []Line) {
 // shortHelp returns the keys of the last line. The last of them is always shown.
 func (m *model) shortHelp() []string {
 	repair := "r repair"
-	switch s, ok := m.selected(); {
+	switch s, ok := m.selectedSession(); {
 	case ok && s.Lost:
 		repair = "r bring back"
 	case ok && s.group() == groupHealthy:
@@ -128,7 +128,7 @@ func (m *model) revert(redo bool) tea.Cmd {
 	if redo {
 		what = "planning the redo"
 	}
-	s, _ := m.selected()
+	s, _ := m.selectedSession()
 	e, ok := m.selectedEntry()
 	if !m.inJournal {
 		e.ID = ""
@@ -185,7 +185,7 @@ func (m *model) pressFilter(k tea.KeyPressMsg) {
 }
 
 func (m *model) pressSession(key string) tea.Cmd {
-	s, ok := m.selected()
+	s, ok := m.selectedSession()
 	switch {
 	case key == "/":
 		m.filter.typing, m.right = true, false
@@ -226,7 +226,7 @@ func (m *model) pressSession(key string) tea.Cmd {
 // repairAll plans the repair of all sessions that are listed as broken.
 func (m *model) repairAll() tea.Cmd {
 	var all []Session
-	for _, s := range m.fitting() {
+	for _, s := range m.matchingSessions() {
 		if s.group() == groupBroken {
 			all = append(all, s)
 		}
@@ -262,7 +262,7 @@ func (m *model) scroll(key string) bool {
 	case m.inJournal:
 		m.log.move(by, len(m.entries))
 	default:
-		m.list.move(by, len(m.fitting()))
+		m.list.move(by, len(m.matchingSessions()))
 	}
 	return by != 0
 }

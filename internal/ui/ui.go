@@ -261,7 +261,7 @@ func (m *model) scan() tea.Cmd {
 			return nil
 		})
 		if begin {
-			m.backend.Follow(m.ctx, m.began, func(s Session) { send(func() tea.Cmd { return m.changed(s) }) })
+			m.backend.Follow(m.ctx, m.began, func(s Session) { send(func() tea.Cmd { return m.updateSession(s) }) })
 		}
 	})
 }
@@ -333,12 +333,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changed updates a session that mend or another program has changed. Messages and plans about its former
+// updateSession updates a session that mend or another program has changed. Messages and plans about its former
 // state are dropped.
-func (m *model) changed(s Session) tea.Cmd {
+func (m *model) updateSession(s Session) tea.Cmd {
 	before, key := m.known[s.key()], s.key()
 	m.addSessions([]Session{s})
-	if cur, ok := m.selected(); ok && cur.key() == key {
+	if cur, ok := m.selectedSession(); ok && cur.key() == key {
 		m.reread()
 	}
 	var cmd tea.Cmd
@@ -388,7 +388,7 @@ func (s Session) group() int {
 
 // addSessions adds sessions to the list, or replaces or removes them. The cursor stays with its session.
 func (m *model) addSessions(found []Session) {
-	selected, ok := m.selected()
+	selected, ok := m.selectedSession()
 	for _, s := range found {
 		if s.Gone {
 			delete(m.known, s.key())
@@ -399,7 +399,7 @@ func (m *model) addSessions(found []Session) {
 	m.sessions = slices.SortedFunc(maps.Values(m.known), func(a, b Session) int {
 		return cmp.Or(cmp.Compare(a.group(), b.group()), b.Time.Compare(a.Time), cmp.Compare(a.Store, b.Store), cmp.Compare(a.ID, b.ID))
 	})
-	fit := m.fitting()
+	fit := m.matchingSessions()
 	moved := m.list.at > 0 || m.right || !m.scanning // otherwise the worst session is selected as soon as it is found
 	if i := slices.IndexFunc(fit, func(o Session) bool { return ok && o.key() == selected.key() }); i >= 0 && moved {
 		m.list.at = i
@@ -407,8 +407,8 @@ func (m *model) addSessions(found []Session) {
 	m.list.move(0, len(fit))
 }
 
-// fitting returns the sessions that match the filter.
-func (m *model) fitting() []Session {
+// matchingSessions returns the sessions that match the filter.
+func (m *model) matchingSessions() []Session {
 	words := strings.Fields(strings.ToLower(m.filter.text))
 	if len(words) == 0 {
 		return m.sessions
@@ -427,9 +427,9 @@ func (m *model) setFilter(text string) {
 	m.filter.text, m.list = text, cursor{}
 }
 
-// selected returns the session under the cursor.
-func (m *model) selected() (Session, bool) {
-	if fit := m.fitting(); m.list.at < len(fit) {
+// selectedSession returns the session under the cursor.
+func (m *model) selectedSession() (Session, bool) {
+	if fit := m.matchingSessions(); m.list.at < len(fit) {
 		return fit[m.list.at], true
 	}
 	return Session{}, false
@@ -453,7 +453,7 @@ func (m *model) subject() (id string, read func(context.Context) ([]Line, error)
 		width := textWidth(m.rightWidth())
 		return "entry " + e.ID + e.State, func(ctx context.Context) ([]Line, error) { return m.backend.Show(ctx, e.ID, width) }
 	}
-	s, ok := m.selected()
+	s, ok := m.selectedSession()
 	switch {
 	case !ok:
 		return "", nil
@@ -526,18 +526,18 @@ func (m *model) apply() tea.Cmd {
 		return func() tea.Cmd {
 			m.addSessions(sessions)
 			m.say(text, err, about...)
-			return m.applied()
+			return m.showResult()
 		}
 	})
 	m.writing = cmd != nil
 	return cmd
 }
 
-// applied shows the result of a change. If it is about one session, the cursor moves there, because R and u
+// showResult shows the result of a change. If it is about one session, the cursor moves there, because R and u
 // act on it.
-func (m *model) applied() tea.Cmd {
+func (m *model) showResult() tea.Cmd {
 	m.writing = false
-	if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return slices.Contains(m.about, s.key()) }); i >= 0 && len(m.about) == 1 {
+	if i := slices.IndexFunc(m.matchingSessions(), func(s Session) bool { return slices.Contains(m.about, s.key()) }); i >= 0 && len(m.about) == 1 {
 		m.list.at = i
 	}
 	m.reread()

@@ -219,7 +219,9 @@ func (d *driver) press(keys ...string) {
 }
 
 // reportChange reports a session that another program has changed.
-func (d *driver) changed(s Session) { d.send(doneMsg{do: func() tea.Cmd { return d.m.changed(s) }}) }
+func (d *driver) changed(s Session) {
+	d.send(doneMsg{do: func() tea.Cmd { return d.m.updateSession(s) }})
+}
 
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
 
@@ -472,7 +474,7 @@ func TestLive(t *testing.T) {
 	d.wantShown("> now")
 	change(1, func(s *Session) { s.Gone = true })
 	d.wantHidden("ses_001")
-	if s, ok := d.m.selected(); !ok || s.ID == "ses_001" {
+	if s, ok := d.m.selectedSession(); !ok || s.ID == "ses_001" {
 		t.Errorf("selected after it is gone: %v", s)
 	}
 	d.changed(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})

@@ -122,7 +122,7 @@ func (m *model) leftSide() []string {
 	n, rows, at := len(m.entries), len(m.entries), m.log.at
 	row := func(i int) string { return m.entryRow(m.entries[i], i == m.log.at, width) }
 	if !m.inJournal {
-		fit, listed := m.fitting(), m.listed()
+		fit, listed := m.matchingSessions(), m.listRows()
 		title, empty, list = "Sessions", "No session found.", &m.list
 		n, rows, at = len(fit), len(listed), slices.Index(listed, m.list.at)
 		row = func(i int) string {
@@ -159,11 +159,11 @@ func (m *model) leftSide() []string {
 	return lines
 }
 
-// listed returns the rows of the list: the index of a fitting session, or -1 minus the index of a group for
+// listRows returns the rows of the list: the index of a fitting session, or -1 minus the index of a group for
 // its heading.
-func (m *model) listed() (rows []int) {
+func (m *model) listRows() (rows []int) {
 	group := -1
-	for i, s := range m.fitting() {
+	for i, s := range m.matchingSessions() {
 		if g := s.group(); g != group {
 			group = g
 			rows = append(rows, -1-g)
@@ -239,7 +239,7 @@ func (m *model) age(t time.Time, short bool) string {
 func (m *model) rightSide() []string {
 	width := m.rightWidth()
 	title, name := "", ""
-	if s, ok := m.selected(); ok && !m.inJournal {
+	if s, ok := m.selectedSession(); ok && !m.inJournal {
 		title, name = titleOf(s), map[bool]string{true: "changes", false: "conversation"}[m.changes]
 	} else if e, ok := m.selectedEntry(); ok && m.inJournal {
 		title, name = e.ID, "what was done"
@@ -344,7 +344,7 @@ func (m *model) status() (rows []string) {
 
 // facts returns the facts about the selected session.
 func (m *model) facts() string {
-	s, ok := m.selected()
+	s, ok := m.selectedSession()
 	if !ok {
 		return ""
 	}

@@ -52,19 +52,19 @@ func (c *State) findBranches() {
 		own := next[c.conv.Parent(b.root)]
 		const tries = 16
 		up := c.conv.Record(c.conv.Parent(b.root))
-		if b.atEnd = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Has(up)); b.atEnd {
+		if b.atEnd = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Contains(up)); b.atEnd {
 			own = c.conv.Leaf
 		}
-		for n := 0; n < tries && own == nil && up != nil && c.conv.Has(up); n++ {
+		for n := 0; n < tries && own == nil && up != nil && c.conv.Contains(up); n++ {
 			own = next[up.UUID] // the result of a parallel call has no next record
 			up = c.conv.Record(c.conv.Parent(up))
 		}
-		if c.beforeBoundary(b.root) {
+		if c.isBeforeBoundary(b.root) {
 			continue
 		}
-		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
+		if own == nil || !c.hasAnswer(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
 			// otherwise the user took the prompt back
-			if c.answered(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
+			if c.hasAnswer(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
 				return r.IsPrompt() && c.anySent(r)
 			}) {
 				left = append(left, b)
@@ -105,11 +105,11 @@ func (c *State) findOmitted() {
 		slices.ContainsFunc(c.faults, isHistory) {
 		return
 	}
-	c.noteLeft(c.omitted())
+	c.noteLeft(c.omittedRecords())
 }
 
-// omitted returns the records with texts of the conversation that are neither in it nor in one of its branches.
-func (c *State) omitted() (all []*transcript.Record) {
+// omittedRecords returns the records with texts of the conversation that are neither in it nor in one of its branches.
+func (c *State) omittedRecords() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}
 	for _, b := range c.branches(c.path()) {
@@ -118,7 +118,7 @@ func (c *State) omitted() (all []*transcript.Record) {
 		}
 	}
 	for _, r := range c.conv.Records() {
-		if !inBranch[r] && !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary &&
+		if !inBranch[r] && !c.conv.Contains(r) && !c.conv.IsDropped(r) && c.conv.Owns(r) && !c.isBeforeBoundary(r) && !r.Summary &&
 			c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
 			all = append(all, r)
 		}
@@ -208,7 +208,7 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	}
 	for _, r := range c.conv.Records() {
 		var above []*transcript.Record // up to the next record that was already seen
-		for ; r != nil && !onPath[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) &&
+		for ; r != nil && !onPath[r.UUID] && !seen[r.UUID] && !c.conv.IsDropped(r) &&
 			!r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
 			seen[r.UUID] = true
 			above = append(above, r)
@@ -231,20 +231,20 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// beforeBoundary reports whether a record is before the last compaction, or before the point where a new conversation
+// isBeforeBoundary reports whether a record is before the last compaction, or before the point where a new conversation
 // begins. A record whose parent is after that point does not count, whatever its own time is.
-func (c *State) beforeBoundary(r *transcript.Record) bool {
-	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
+func (c *State) isBeforeBoundary(r *transcript.Record) bool {
+	b := cmp.Or(c.conv.Boundary, c.conv.NewStart())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
 		return b != nil
 	}
 	up := c.conv.Record(r.Parent)
-	follows := up != nil && c.conv.Has(up) && !slices.Contains(c.conv.Preserved, up.UUID)
+	follows := up != nil && c.conv.Contains(up) && !slices.Contains(c.conv.Preserved, up.UUID)
 	return r.Timed && b.Timed && r.Time < b.Time && !follows
 }
 
-// answered reports whether the branch has an answer.
-func (c *State) answered(b *branch) bool {
+// hasAnswer reports whether the branch has an answer.
+func (c *State) hasAnswer(b *branch) bool {
 	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
 		return r.Type == transcript.Assistant && c.anySent(r)
 	})

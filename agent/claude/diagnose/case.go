@@ -160,7 +160,7 @@ func (c *State) keepLeaf(leaf string) {
 	}
 	again, edited := c.edits.set[leaf]
 	if !edited {
-		again = appended(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // with a blank, since an op must change something
+		again = newLine(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // with a blank, since an op must change something
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
@@ -174,8 +174,8 @@ func (c *State) keepLeaf(leaf string) {
 	c.edits = c.edits.withLine(leaf, again)
 }
 
-// appended returns a new line, which is not in the file yet.
-func appended(raw []byte) transcript.Line {
+// newLine returns a new line, which is not in the file yet.
+func newLine(raw []byte) transcript.Line {
 	l := transcript.NewLine(raw)
 	l.Start = -1
 	return l
@@ -206,7 +206,7 @@ func (c *State) Records(yield func(*change.Record) bool) {
 	if c.written != nil {
 		set = nil
 	} else {
-		for _, uuid := range c.edits.created(c.base) {
+		for _, uuid := range c.edits.newIDs(c.base) {
 			if !yield(&change.Record{Ref: c.base.refOf(uuid), Data: set[uuid].Raw, Mode: linestore.Mode}) {
 				return
 			}

@@ -32,7 +32,7 @@ func (c *State) findCompaction() {
 // compaction; nil for none.
 func (c *State) summary() (last *transcript.Record) {
 	for _, r := range c.conv.Records() {
-		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil ||
+		if r.Summary && c.conv.Owns(r) && !c.conv.IsDropped(r) && (c.conv.Boundary == nil ||
 			c.conv.Place(r) > c.conv.Place(c.conv.Boundary)) {
 			last = r
 		}
@@ -43,7 +43,7 @@ func (c *State) summary() (last *transcript.Record) {
 func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	var lost []*transcript.Record
 	for _, r := range c.conv.Records() {
-		if c.conv.Owns(r) && !c.conv.Has(r) && c.conv.Place(r) < c.conv.Place(b) {
+		if c.conv.Owns(r) && !c.conv.Contains(r) && c.conv.Place(r) < c.conv.Place(b) {
 			lost = append(lost, r)
 		}
 	}

@@ -38,9 +38,9 @@ func (e edits) withLine(uuid string, l transcript.Line) edits {
 	return e
 }
 
-// created returns the ids of the records that the transcript lacks, in the order in which they are
+// newIDs returns the ids of the records that the transcript lacks, in the order in which they are
 // inserted.
-func (e edits) created(b *base) (ids []string) {
+func (e edits) newIDs(b *base) (ids []string) {
 	for uuid := range e.set {
 		if !b.stores(uuid) {
 			ids = append(ids, uuid)
@@ -63,7 +63,7 @@ func (c *State) apply() {
 		return
 	}
 	c.lines = slices.Clip(b.lines)
-	for _, uuid := range e.created(b) {
+	for _, uuid := range e.newIDs(b) {
 		c.lines = append(c.lines, e.set[uuid])
 	}
 	for i := range b.lines {
@@ -85,7 +85,7 @@ func (c *State) apply() {
 func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
 	created := map[int][]string{}
-	for _, uuid := range e.created(b) {
+	for _, uuid := range e.newIDs(b) {
 		created[e.after[uuid]] = append(created[e.after[uuid]], uuid)
 	}
 	out := make([]byte, 0, len(b.Data))
@@ -186,7 +186,7 @@ func (d *draft) set(uuid string, raw []byte) {
 			delete(d.edits.set, uuid)
 		}
 	})
-	d.edits.set[uuid] = appended(raw)
+	d.edits.set[uuid] = newLine(raw)
 }
 
 func (d *draft) add(uuid string, raw []byte, line int) {

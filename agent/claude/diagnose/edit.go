@@ -226,7 +226,7 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	uuid := newID("prompt before " + first.UUID)
 	const prompt = `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},` +
 		`"isMeta":false,"uuid":%s`
-	raw := recordLike(first, prompt, jsonedit.Quote(text), jsonedit.Quote(uuid))
+	raw := newRecord(first, prompt, jsonedit.Quote(text), jsonedit.Quote(uuid))
 	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
 	return d.setParent(first.UUID, uuid)
 }
@@ -238,8 +238,8 @@ func newID(text string) string {
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }
 
-// recordLike returns a record that begins with the formatted text. It copies the fields that every record has from r.
-func recordLike(r *transcript.Record, format string, args ...any) []byte {
+// newRecord returns a record that begins with the formatted text. It copies the fields that every record has from r.
+func newRecord(r *transcript.Record, format string, args ...any) []byte {
 	out := fmt.Appendf(nil, format, args...)
 	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
 		if raw, ok := jsonedit.Get(r.Raw, name); ok {

@@ -23,7 +23,7 @@ func (c *State) report(f repair.Finding) {
 	if c.seen[key] {
 		return
 	}
-	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Has(r) {
+	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Contains(r) {
 		f.Tier = repair.Ask // it becomes a violation only when the history before a break is sent again
 	}
 	c.faults, c.seen[key] = append(c.faults, f), true
@@ -55,7 +55,7 @@ func (c *State) examine() {
 	disorder := c.findDisorder()
 	c.findUnread()
 	if !disorder {
-		c.findBefore()
+		c.findLostHistory()
 		c.findBranches()
 		c.findOmitted()
 	}
@@ -67,8 +67,8 @@ func (c *State) examine() {
 	c.findFolder()
 }
 
-// editsAfter returns the edits of the state and of a fix. If the fix cannot be applied, it returns only the state's.
-func (c *State) editsAfter(edit func(*draft) error) edits {
+// editsWith returns the edits of the state and of a fix. If the fix cannot be applied, it returns only the state's.
+func (c *State) editsWith(edit func(*draft) error) edits {
 	d := c.edit()
 	if edit(d) != nil {
 		return c.edits
@@ -86,7 +86,7 @@ func (c *State) isLessThan(after *State) bool {
 	if after.Blocks() > c.Blocks() {
 		return true
 	}
-	after.findBefore()
+	after.findLostHistory()
 	after.findBranches()
 	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool {
 		return f.Class == repair.MissingHistory && f.Severity == repair.Broken
@@ -101,8 +101,8 @@ func (c *State) anySent(rs ...*transcript.Record) bool {
 	})
 }
 
-// findBefore reports lost history before the conversation and within it.
-func (c *State) findBefore() {
+// findLostHistory reports lost history before the conversation and within it.
+func (c *State) findLostHistory() {
 	c.findRepeated()
 	c.findSidechain()
 	c.findCompaction()

@@ -39,7 +39,7 @@ func (c *State) findBreaks() {
 	for _, r := range linked.Chain {
 		i := sort.Search(len(comeBack),
 			func(i int) bool { return c.conv.Place(c.conv.Breaks[i].Record) <= c.conv.Place(r) }) - 1
-		if i < 0 || c.conv.Has(r) {
+		if i < 0 || c.conv.Contains(r) {
 			continue
 		}
 		comeBack[i] = append(comeBack[i], r)
@@ -86,18 +86,18 @@ func (c *State) findSkipped() {
 		return
 	}
 	for _, r := range c.conv.Chain {
-		if !c.conv.Guessed(r) || !c.canEdit(r.UUID) {
+		if !c.conv.HasGuessedParent(r) || !c.canEdit(r.UUID) {
 			continue
 		}
 		before := c.conv.LastBefore(r)
 		var skipped []*transcript.Record
 		o := before
-		for ; o != nil && !c.conv.Has(o) && !c.conv.Dropped(o) &&
+		for ; o != nil && !c.conv.Contains(o) && !c.conv.IsDropped(o) &&
 			len(skipped) <= len(c.conv.Chain); o = c.conv.Record(c.conv.Parent(o)) {
 			skipped = append(skipped, o)
 		}
 		n := transcript.Messages(skipped)
-		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
+		if o == nil || !c.conv.Contains(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
 			continue
 		}
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
@@ -167,7 +167,7 @@ func (c *State) findSidechain() {
 		return r.IsMessage() && !r.IsSidechain()
 	})
 	for _, r := range c.conv.Records() {
-		if !r.IsSidechain() || r.AgentID != "" || c.beforeBoundary(r) {
+		if !r.IsSidechain() || r.AgentID != "" || c.isBeforeBoundary(r) {
 			continue
 		}
 		up := c.conv.Record(c.conv.Parent(r))
@@ -177,7 +177,7 @@ func (c *State) findSidechain() {
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool {
-		return c.conv.Has(r) && !c.conv.Hidden
+		return c.conv.Contains(r) && !c.conv.Hidden
 	})
 	n := transcript.Messages(lost)
 	if c.conv.Hidden || c.conv.Leaf == nil && !main {

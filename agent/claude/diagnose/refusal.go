@@ -112,11 +112,11 @@ func (c *State) link() *transcript.Conversation {
 	lines := slices.Clone(c.lines)
 	for _, b := range c.conv.Breaks {
 		if raw, err := jsonedit.Set(b.Record.Raw, jsonedit.Quote(b.Next.UUID), "parentUuid"); err == nil {
-			lines = append(lines, appended(raw))
+			lines = append(lines, newLine(raw))
 		}
 	}
 	if raw := c.conv.Record(c.edits.leafOf(c.base)); raw != nil {
-		lines = append(lines, appended(raw.Raw))
+		lines = append(lines, newLine(raw.Raw))
 	}
 	return transcript.Load(lines, c.base.size(), c.conv.Agent)
 }
@@ -181,7 +181,7 @@ func (c *State) reportBlock(b *transcript.Block, place, rule string, class repai
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown, f.Why, f.Fixes = class == repair.IncompleteRecord, why, fixes
 	if len(fixes) == 0 && rule != "R24" { // the engine fixes R24
-		f.Refusal = c.notRepaired()
+		f.Refusal = c.refuseRepair()
 	}
 	c.report(f)
 }

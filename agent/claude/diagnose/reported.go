@@ -13,12 +13,12 @@ import (
 // reportOnly adds a finding about the history without a fix. The record is one example of those affected.
 func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(ruleHistory, repair.MissingHistory, r.UUID)
-	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.notRepaired()
+	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.refuseRepair()
 	c.report(f)
 }
 
-// notRepaired refuses a repair that no user has needed.
-func (c *State) notRepaired() *repair.RefusalError {
+// refuseRepair refuses a repair that no user has needed.
+func (c *State) refuseRepair() *repair.RefusalError {
 	const why = "mend does not repair that. If mend kept an earlier state of the session: mend restore %s. If mend " +
 		"changed the session: mend undo."
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
@@ -42,11 +42,11 @@ func (c *State) findDisorder() bool {
 		if last == nil || r.Time >= last.Time {
 			last = r
 		}
-		if !c.conv.Has(r) || c.conv.Hidden {
+		if !c.conv.Contains(r) || c.conv.Hidden {
 			lost = append(lost, r)
 		}
 	}
-	if last == nil || c.conv.Has(last) && !c.conv.Hidden && !slices.ContainsFunc(lost, c.conv.Dropped) {
+	if last == nil || c.conv.Contains(last) && !c.conv.Hidden && !slices.ContainsFunc(lost, c.conv.IsDropped) {
 		return false
 	}
 	n := count(transcript.Messages(lost))
@@ -58,7 +58,7 @@ func (c *State) findDisorder() bool {
 
 // findRepeated reports ids that two different messages have: the later message replaces the earlier one.
 func (c *State) findRepeated() {
-	for _, r := range c.conv.Repeated() {
+	for _, r := range c.conv.Duplicates() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
 			c.reportOnly("uuid_repeated", r, "two messages have one id", "Two different messages have the same id, so "+
 				"Claude Code loads only one of them, and what is before the other one is lost.")

@@ -27,7 +27,7 @@ func (c *State) findUnread() {
 	if len(all) == 0 {
 		return
 	}
-	e := c.editsAfter(func(d *draft) error {
+	e := c.editsWith(func(d *draft) error {
 		for _, u := range all {
 			d.add(u.record.UUID, u.raw, u.line)
 		}

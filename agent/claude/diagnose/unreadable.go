@@ -75,7 +75,7 @@ func (c *State) findTorn() {
 	for i := range c.lines {
 		l := &c.lines[i]
 		switch {
-		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() &&
+		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.IsLoadable() &&
 			c.conv.Record(l.Record.UUID) == l.Record:
 			lost = append(lost, strconv.Itoa(i+1))
 		case l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0:

@@ -170,20 +170,20 @@ type regrouper struct {
 	late     map[*Record]float64  // position of a result that was found by its call
 }
 
-type callIn struct {
+type callKey struct {
 	record *Record
 	id     string
 }
 
 func (r *regrouper) index() {
-	in := map[callIn]bool{}
+	in := map[callKey]bool{}
 	for _, o := range r.order {
 		if r.dropped[o.UUID] || o.Type != Assistant || o.MessageID == "" {
 			continue
 		}
 		r.answers[o.MessageID] = append(r.answers[o.MessageID], o)
 		for id := range o.toolIDs(request.ToolUse) {
-			in[callIn{o, id}] = true
+			in[callKey{o, id}] = true
 			if other, ok := r.calls[id]; ok && (other == nil || other.MessageID != o.MessageID) {
 				r.calls[id] = nil
 			} else {
@@ -192,13 +192,13 @@ func (r *regrouper) index() {
 		}
 	}
 	for _, o := range r.order {
-		if r.dropped[o.UUID] || o.Type != User || !o.has(request.ToolResult) {
+		if r.dropped[o.UUID] || o.Type != User || !o.hasBlock(request.ToolResult) {
 			continue
 		}
 		up := r.parent[o.UUID]
 		r.children[up] = append(r.children[up], o)
 		for id := range o.toolIDs(request.ToolResult) {
-			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.Record(up), id}] && p.Side == o.Side &&
+			if p := r.calls[id]; p != nil && p.UUID != up && !in[callKey{r.Record(up), id}] && p.Side == o.Side &&
 				p.AgentID == o.AgentID {
 				r.children[p.UUID] = append(r.children[p.UUID], o)
 			}
@@ -289,7 +289,7 @@ func (c *Conversation) isPartOf(r *Record, answer string) bool {
 	case Assistant:
 		return r.MessageID == answer
 	case User:
-		return r.Meta || r.has(request.ToolResult)
+		return r.Meta || r.hasBlock(request.ToolResult)
 	case System:
 		return !r.IsBoundary()
 	}
@@ -305,7 +305,7 @@ func (c *Conversation) findBreaks() {
 	v := *c
 	v.walked, v.guessed = maps.Clone(c.walked), map[string]bool{}
 	for r := c.Chain[0]; !c.mayBegin(r); {
-		b := Break{Record: r, Why: c.causeAt(r), Next: v.freeBefore(r)}
+		b := Break{Record: r, Why: c.breakCause(r), Next: v.freeBefore(r)}
 		if b.Next == nil || b.Why == ParentCycle && !c.InCycle(r) {
 			return
 		}
@@ -331,8 +331,8 @@ func (c *Conversation) freeBefore(r *Record) *Record {
 	return nil
 }
 
-// causeAt returns why the chain breaks at a record.
-func (c *Conversation) causeAt(r *Record) Cause {
+// breakCause returns why the chain breaks at a record.
+func (c *Conversation) breakCause(r *Record) Cause {
 	switch up := c.parent[r.UUID]; {
 	case up == "":
 		return NoParent
@@ -349,13 +349,13 @@ func (c *Conversation) causeAt(r *Record) Cause {
 // progress record. An answer and a result always have a parent.
 func (c *Conversation) mayBegin(r *Record) bool {
 	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) &&
-		r.Type != Assistant && !r.has(request.ToolResult)
+		r.Type != Assistant && !r.hasBlock(request.ToolResult)
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
 }
 
-// Beginning returns the first record of the conversation if the program began it on purpose and left earlier records
+// NewStart returns the first record of the conversation if the program began it on purpose and left earlier records
 // in the file; otherwise nil.
-func (c *Conversation) Beginning() *Record {
+func (c *Conversation) NewStart() *Record {
 	if len(c.Chain) == 0 || !c.mayBegin(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
 		return nil
 	}
@@ -396,9 +396,9 @@ func Messages(records []*Record) (n int) {
 	return n
 }
 
-// Guessed reports whether the record's parent does not exist, and the program uses a record of nearly the same time
-// instead.
-func (c *Conversation) Guessed(r *Record) bool { return c.guessed[r.UUID] }
+// HasGuessedParent reports whether the record's parent does not exist, and the program uses a record of nearly the
+// same time instead.
+func (c *Conversation) HasGuessedParent(r *Record) bool { return c.guessed[r.UUID] }
 
 // LastBefore returns the last record of the conversation before r in the file, or nil.
 func (c *Conversation) LastBefore(r *Record) *Record {

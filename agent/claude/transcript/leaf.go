@@ -28,7 +28,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 	}
 	keep := map[string]bool{}
 	if naming == last {
-		anchor, ids, ok := c.preservedBy(c.Boundary)
+		anchor, ids, ok := c.preservedIDs(c.Boundary)
 		if !ok {
 			return
 		}
@@ -63,9 +63,9 @@ func (c *Conversation) relinkPreserved(large bool) {
 	}
 }
 
-// preservedBy returns the ids of the records that a compaction preserves, and its anchor: the record after which they
+// preservedIDs returns the ids of the records that a compaction preserves, and its anchor: the record after which they
 // are linked. ok is false if the ends of their chain do not match.
-func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok bool) {
+func (c *Conversation) preservedIDs(b *Record) (anchor string, ids []string, ok bool) {
 	if anchor, ids, ok = b.preserved(); ok {
 		return anchor, ids, true
 	}
@@ -121,7 +121,7 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 		st.checkpoint)) {
 		return at
 	}
-	if tail := cmp.Or(c.tailAt(st.last), latest(leaves)); tail != nil {
+	if tail := cmp.Or(c.turnAbove(st.last), latest(leaves)); tail != nil {
 		return tail
 	}
 	return c.latest(func(r *Record) bool {
@@ -129,8 +129,8 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	})
 }
 
-// tailAt returns the prompt or answer at a record or above it.
-func (c *Conversation) tailAt(uuid string) *Record {
+// turnAbove returns the prompt or answer at a record or above it.
+func (c *Conversation) turnAbove(uuid string) *Record {
 	if c.dropped[uuid] { // its first line is before the compaction
 		return latest(c.leaves())
 	}
@@ -170,7 +170,7 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 			at = c.latestBelow(st.last)
 		}
 	}
-	if tail := c.tailAt(at); tail != nil {
+	if tail := c.turnAbove(at); tail != nil {
 		c.End = at
 		return tail
 	}
@@ -199,11 +199,11 @@ func (c *Conversation) answerOf(uuid string) string {
 	for n := 0; r != nil && !c.dropped[r.UUID] && n < len(c.order); n++ {
 		switch {
 		case r.Type == Assistant:
-			if r.has("tool_use") {
+			if r.hasBlock("tool_use") {
 				return r.MessageID
 			}
 			return ""
-		case r.Type == User && !r.has("tool_result") && !r.Meta:
+		case r.Type == User && !r.hasBlock("tool_result") && !r.Meta:
 			return ""
 		}
 		r = c.Record(c.parent[r.UUID])

@@ -76,13 +76,13 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 // it loads. It does not load prompts and answers without valid content.
 func (c *Conversation) Found() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool {
-		return !r.IsSidechain() && (!r.IsMessage() || r.Loads())
+		return !r.IsSidechain() && (!r.IsMessage() || r.IsLoadable())
 	})
 }
 
 // HasMessage reports whether the program loads a prompt or an answer of the conversation.
 func (c *Conversation) HasMessage() bool {
-	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.Loads() && !r.IsSidechain() })
+	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.IsLoadable() && !r.IsSidechain() })
 }
 
 // Owns reports whether a record belongs to the conversation, rather than to a subagent or to the subagent's
@@ -105,11 +105,11 @@ func (c *Conversation) Record(uuid string) *Record {
 // Records returns all records of the chain's types in the order of their first lines.
 func (c *Conversation) Records() []*Record { return c.order }
 
-// Has reports whether the record is in the conversation.
-func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
+// Contains reports whether the record is in the conversation.
+func (c *Conversation) Contains(r *Record) bool { return c.walked[r.UUID] }
 
-// Dropped reports whether the record is before a compaction.
-func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
+// IsDropped reports whether the record is before a compaction.
+func (c *Conversation) IsDropped(r *Record) bool { return c.dropped[r.UUID] }
 
 // IsLoaded reports whether the program has a record with that id: not one before a compaction.
 func (c *Conversation) IsLoaded(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
@@ -183,8 +183,8 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	c.parent[r.UUID] = up
 }
 
-// Repeated returns the stored records that have the id of an earlier one, but another time and content.
-func (c *Conversation) Repeated() []*Record { return c.repeated }
+// Duplicates returns the stored records that have the id of an earlier one, but another time and content.
+func (c *Conversation) Duplicates() []*Record { return c.repeated }
 
 // atOnce is the greatest difference in milliseconds, in either direction, between the times of two records that the
 // program writes one after another.

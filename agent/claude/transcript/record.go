@@ -128,7 +128,7 @@ const synthetic = "<synthetic>"
 
 // IsPrompt reports whether the user typed the record.
 func (r *Record) IsPrompt() bool {
-	return r.Type == User && !r.Meta && !r.Summary && !r.has(request.ToolResult)
+	return r.Type == User && !r.Meta && !r.Summary && !r.hasBlock(request.ToolResult)
 }
 
 // newRecord returns the record of an object. before is the record of an earlier line, nil for none.
@@ -181,9 +181,9 @@ func (r *Record) setMessage(v jsonedit.Value, before *Record) {
 // HasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool { return r.IsString() || r.content.Kind() == '[' }
 
-// Loads reports whether the program loads the record as a prompt, an answer or context: its content is a string, an
-// empty list, or a list with a block that has a type.
-func (r *Record) Loads() bool {
+// IsLoadable reports whether the program loads the record as a prompt, an answer or context: its content is a string,
+// an empty list, or a list with a block that has a type.
+func (r *Record) IsLoadable() bool {
 	if !r.IsMessage() {
 		return r.Type == Attachment && r.value.Get("attachment").Kind() == '{'
 	}
@@ -193,7 +193,7 @@ func (r *Record) Loads() bool {
 
 // isSent reports whether the record is a prompt, an answer or the output of a command that the program sends.
 func (r *Record) isSent() bool {
-	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.Loads()
+	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.IsLoadable()
 }
 
 // isCommand reports whether the record is the output of a command of the program.
@@ -240,7 +240,7 @@ func (r *Record) Blocks() []*Block {
 	return r.blocks
 }
 
-func (r *Record) has(kind request.BlockType) bool {
+func (r *Record) hasBlock(kind request.BlockType) bool {
 	return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.Type == kind })
 }
 

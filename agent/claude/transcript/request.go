@@ -62,7 +62,7 @@ func (c *Conversation) nextModel() (m request.Model) {
 // addMessages adds a message for each prompt, and one for the records of each answer.
 func (b *builder) addMessages() {
 	for _, r := range b.c.Chain {
-		if r.Loads() {
+		if r.IsLoadable() {
 			b.waiting = r.Type != Assistant
 		}
 		switch {

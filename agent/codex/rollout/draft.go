@@ -140,7 +140,7 @@ func (d *draft) edit(b *request.Block, edit func(raw []byte) []byte, path ...str
 	return d.put(it.at, raw, err)
 }
 
-func (d *draft) setIn(b *request.Block, value []byte, path ...string) error {
+func (d *draft) setMember(b *request.Block, value []byte, path ...string) error {
 	return d.edit(b, func([]byte) []byte { return value }, path...)
 }
 
@@ -153,7 +153,7 @@ func (d *draft) Remove(b *request.Block) error {
 	if list, _ := jsonedit.Elements(d.lines[it.at].raw, it.path("content")...); b.IsThinking() || len(list) < 2 {
 		return d.drop(it)
 	}
-	return d.setIn(b, nil, "content", part(b))
+	return d.setMember(b, nil, "content", part(b))
 }
 
 // SetAside implements [repair.Editor]. It removes all items of a message, or a line that the program does not read; if
@@ -192,7 +192,7 @@ func (d *draft) SetText(b *request.Block, text string) error {
 	if b.Type != request.Text {
 		return repair.ErrNoEdit
 	}
-	return d.setIn(b, jsonedit.Quote(text), "content", part(b), "text")
+	return d.setMember(b, jsonedit.Quote(text), "content", part(b), "text")
 }
 
 // ReplaceFiles implements [repair.Editor].
@@ -218,7 +218,7 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 // SetCallID implements [repair.Editor] for the call and its outputs.
 func (d *draft) SetCallID(call *request.Block, id string) error {
 	for _, b := range append([]*request.Block{call}, d.calls().Results(call)...) {
-		if err := d.setIn(b, jsonedit.Quote(id), "call_id"); err != nil {
+		if err := d.setMember(b, jsonedit.Quote(id), "call_id"); err != nil {
 			return err
 		}
 	}
@@ -227,17 +227,17 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 
 // SetToolName implements [repair.Editor].
 func (d *draft) SetToolName(call *request.Block, name string) error {
-	return d.setIn(call, jsonedit.Quote(name), "name")
+	return d.setMember(call, jsonedit.Quote(name), "name")
 }
 
 // SetInput implements [repair.Editor].
 func (d *draft) SetInput(call *request.Block, input []byte) error {
-	return d.setIn(call, jsonedit.Quote(string(input)), "arguments")
+	return d.setMember(call, jsonedit.Quote(string(input)), "arguments")
 }
 
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
-	return d.setIn(b, jsonedit.Quote(text), "output") // only an output has this member
+	return d.setMember(b, jsonedit.Quote(text), "output") // only an output has this member
 }
 
 // DropItemIDs implements [repair.Editor].
@@ -328,8 +328,8 @@ func (d *draft) dropCopy(b *request.Block) error {
 	return d.drop(it)
 }
 
-// Moved returns the session in another folder. Records of earlier turns keep the old folder.
-func (c *State) Moved(folder string) (*State, error) {
+// WithFolder returns the session in another folder. Records of earlier turns keep the old folder.
+func (c *State) WithFolder(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {
 		return nil, fmt.Errorf("the rollout is cut short, or its first record cannot be read: "+

@@ -112,7 +112,7 @@ func (l *line) fault(current bool) string {
 	case l.again:
 		return "meta-again"
 	case l.kind != "" || l.isBlank():
-	case current && slices.ContainsFunc(marked(l.raw), isWhole):
+	case current && slices.ContainsFunc(markInvalid(l.raw), isWhole):
 		return "line-encoding"
 	case l.value.Kind() == '{':
 		if current && isMissed(l.value.TextAt("type")) {
@@ -289,7 +289,7 @@ func (d *draft) setMeta() error {
 	}
 	read := jsonedit.ParsePartial(d.lines[at].raw)
 	old := jsonedit.Parse(read.Data)
-	raw := d.c.newMeta(cmp.Or(old.TextAt("timestamp"), d.c.started()))
+	raw := d.c.newMeta(cmp.Or(old.TextAt("timestamp"), d.c.startTime()))
 	for name, v := range old.Get("payload").Children() {
 		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
 		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) &&
@@ -347,8 +347,8 @@ func (c *State) lastText(kind string, path ...string) string {
 	return ""
 }
 
-// started returns the time at which the session began, according to a record.
-func (c *State) started() string {
+// startTime returns the time at which the session began, according to a record.
+func (c *State) startTime() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {
 		return c.lines[i].value.TextAt("timestamp")
@@ -358,7 +358,7 @@ func (c *State) started() string {
 
 // setName gives the file the name that the program searches for.
 func (d *draft) setName() error {
-	t, err := time.Parse(time.RFC3339, d.c.started())
+	t, err := time.Parse(time.RFC3339, d.c.startTime())
 	if err != nil {
 		return repair.ErrNoEdit
 	}

@@ -46,7 +46,7 @@ func history(lines []line) (all []item) {
 		case l.kind == "inter_agent_communication":
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
 		case l.isReplacement():
-			all = replaced(lines, i)
+			all = replacementHistory(lines, i)
 		case l.kind == "compacted": // written by an older version: the prompts stay
 			all = slices.DeleteFunc(all, func(it item) bool { return !isPrompt(it.value) })
 			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
@@ -55,7 +55,7 @@ func history(lines []line) (all []item) {
 			all = rolledBack(all, n)
 		}
 	}
-	return paired(all)
+	return pairCalls(all)
 }
 
 func (l *line) isReplacement() bool {
@@ -78,9 +78,9 @@ func isSent(v jsonedit.Value) bool {
 	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
 }
 
-// replaced returns the history that a compaction contains. Neighbouring items of the model belong to one message if
-// they did before the compaction.
-func replaced(lines []line, at int) (all []item) {
+// replacementHistory returns the history that a compaction contains. Neighbouring items of the model belong to one
+// message if they did before the compaction.
+func replacementHistory(lines []line, at int) (all []item) {
 	former := map[string]*line{}
 	for i := range lines[:at] {
 		former[lines[i].payload.TextAt("id")] = &lines[i]
@@ -161,9 +161,9 @@ var calls = map[string]struct{ input, output string }{
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
-// paired returns the items after the program has paired calls and outputs: outputs without a call are left out,
+// pairCalls returns the items after the program has paired calls and outputs: outputs without a call are left out,
 // and calls without an output get one.
-func paired(items []item) (all []item) {
+func pairCalls(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
 		id := it.value.TextAt("call_id")

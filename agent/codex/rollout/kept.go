@@ -107,9 +107,9 @@ func (l *line) isIn(now *line) bool {
 		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
 }
 
-// Joined returns a kept rollout, followed by the later lines of the session. Lines that were already kept, and lines
+// Join returns a kept rollout, followed by the later lines of the session. Lines that were already kept, and lines
 // of other sessions, are left out.
-func Joined(kept, data []byte, session string) []byte {
+func Join(kept, data []byte, session string) []byte {
 	then, _ := parseLines(kept)
 	known := map[string]bool{}
 	for i := range then {

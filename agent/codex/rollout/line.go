@@ -47,15 +47,15 @@ func newLine(n int, raw []byte) line {
 	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && utf8.Valid(raw) {
 		l.value, l.payload = v, v.Get("payload")
 		l.subtype = l.payload.TextAt("type")
-		if kind := v.TextAt("type"); kinds[kind] && isOf("record", v) && isOf(kind, l.payload) {
+		if kind := v.TextAt("type"); kinds[kind] && matchesSchema("record", v) && matchesSchema(kind, l.payload) {
 			l.kind = kind
 		}
 	}
 	return l
 }
 
-// marked returns a line in which U+FFFD replaces bytes that are not UTF-8; nil if the line is UTF-8.
-func marked(raw []byte) [][]byte {
+// markInvalid returns a line in which U+FFFD replaces bytes that are not UTF-8; nil if the line is UTF-8.
+func markInvalid(raw []byte) [][]byte {
 	if utf8.Valid(raw) {
 		return nil
 	}

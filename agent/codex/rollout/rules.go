@@ -160,12 +160,12 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A line has bytes that are not UTF-8, and the session is not in the index of Codex. Codex then " +
 				"does not open it.",
 			Words: "list_turns is not supported yet",
-			Fixes: whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(marked)),
+			Fixes: whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
 		},
 		repair.Rule{
 			Code: "line-encoding", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
-			Fixes:   whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(marked)),
+			Fixes:   whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
@@ -228,7 +228,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			},
 			Fixes: single("The text of the reasoning is removed. Its encrypted form and its summary stay.",
 				"The text of the reasoning.", func(d *draft, b *request.Block) error {
-					return d.setIn(b, []byte("null"), "content")
+					return d.setMember(b, []byte("null"), "content")
 				}),
 		},
 	)

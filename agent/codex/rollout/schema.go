@@ -19,8 +19,8 @@ var kinds = map[string]bool{
 	"id_allocation": true,
 }
 
-// leftOut are the types of items that the program knows, but does not send.
-var leftOut = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
+// unsentTypes are the types of items that the program knows, but does not send.
+var unsentTypes = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
 
 // isKnown reports whether the program sends items of a type.
 func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
@@ -32,7 +32,7 @@ func (l *line) unknownKind() string {
 	switch {
 	case kind != "" && !kinds[kind] && l.payload.Kind() == '{':
 		return kind
-	case kind == "response_item" && !isKnown(l.subtype) && !slices.Contains(leftOut, l.subtype):
+	case kind == "response_item" && !isKnown(l.subtype) && !slices.Contains(unsentTypes, l.subtype):
 		return l.subtype
 	}
 	return ""
@@ -166,10 +166,10 @@ func (f *form) accepts(v jsonedit.Value) bool {
 		text, _ := v.Text()
 		return f.text.MatchString(text)
 	case kind == '{' && f.elem != "":
-		return isOf(f.elem, v)
+		return matchesSchema(f.elem, v)
 	case kind == '[' && f.elem != "":
 		for e := range v.Elements() {
-			if f.elem == "text" && e.Kind() != '"' || f.elem != "text" && (e.Kind() != '{' || !isOf(f.elem, e)) {
+			if f.elem == "text" && e.Kind() != '"' || f.elem != "text" && (e.Kind() != '{' || !matchesSchema(f.elem, e)) {
 				return false
 			}
 		}
@@ -177,8 +177,8 @@ func (f *form) accepts(v jsonedit.Value) bool {
 	return true
 }
 
-// isOf reports whether the program accepts an object with the schema of that name.
-func isOf(name string, v jsonedit.Value) bool {
+// matchesSchema reports whether the program accepts an object with the schema of that name.
+func matchesSchema(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
 	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }
 	return !slices.ContainsFunc(forms()[[2]string{name}], isWrong) &&

@@ -27,8 +27,9 @@ const (
 // file is the database of a released version. Builds of another channel use opencode-<channel>.db.
 func (p Program) file() string { return string(p) + ".db" }
 
-// Has reports whether the database at path, or a database in the folder at path, has a name that the program uses.
-func (p Program) Has(path string) bool {
+// HasDatabase reports whether the database at path, or a database in the folder at path, has a name that the program
+// uses.
+func (p Program) HasDatabase(path string) bool {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return exists(filepath.Join(path, p.file()))
 	}

@@ -39,7 +39,7 @@ func (c *conn) list() ([]change.Head, error) {
 			kind := change.StrayOther
 			switch {
 			case table != "session":
-			case listed(id):
+			case isListable(id):
 				kind = change.StraySession
 			default:
 				kind = change.StrayRow
@@ -95,8 +95,8 @@ func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error)
 	return head, nil
 }
 
-// listed reports whether the agent can list a session with that id (measured with 1.18.33; 1.2.27 lists all).
-func listed(id change.Col) bool {
+// isListable reports whether the agent can list a session with that id (measured with 1.18.33; 1.2.27 lists all).
+func isListable(id change.Col) bool {
 	return id.Class == change.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
 }
 
@@ -161,7 +161,7 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
+	} else if rebuilt || mayAffectPrompts(s.damaged.Load()) {
 		loaded.IndexFault = "The database is damaged outside the session, and the session's rows are intact. OpenCode may " +
 			"show only a part of the session, or answer no prompt in it."
 	}
@@ -171,9 +171,9 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	return loaded, stamp, nil
 }
 
-// meetsPrompts reports whether the agent reads, or may read, the damaged part when it answers a prompt (measured with
-// 1.18.34).
-func meetsPrompts(d *change.DamagedError) bool {
+// mayAffectPrompts reports whether the agent reads, or may read, the damaged part when it answers a prompt (measured
+// with 1.18.34).
+func mayAffectPrompts(d *change.DamagedError) bool {
 	return d != nil && (d.Touched == nil || slices.ContainsFunc(d.Touched, func(table string) bool {
 		return slices.Contains([]string{"session", "message", "part", "project", "event", "event_sequence"}, table)
 	}))
@@ -263,9 +263,9 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// eventNumberTaken returns [record.Session].EventNumberTaken. Without the index that makes the numbers of events
+// isEventNumberTaken returns [record.Session].EventNumberTaken. Without the index that makes the numbers of events
 // unique, a used number does no harm.
-func (c *conn) eventNumberTaken(id string) (bool, error) {
+func (c *conn) isEventNumberTaken(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
 	}

@@ -149,8 +149,8 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 // A schemaFault explains why the program does not work with the schema of its database.
 type schemaFault struct{ table, why string }
 
-// lacking returns the migrations that are not among ids, in order.
-func (p Program) lacking(ids []string) []migration {
+// missingMigrations returns the migrations that are not among ids, in order.
+func (p Program) missingMigrations(ids []string) []migration {
 	return slices.DeleteFunc(p.migrations(), func(m migration) bool { return slices.Contains(ids, m.id) })
 }
 
@@ -160,7 +160,7 @@ func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, 
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row records which migrations were run, so " + p.title() + " does not start"}, nil
 	}
-	if lost := p.lacking(ids); len(lost) > 0 {
+	if lost := p.missingMigrations(ids); len(lost) > 0 {
 		db, err := salvage.Sketch(objects)
 		if err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
 		q := query(func(sql string, row func(st *sqlite3.Stmt) error) error { return c.Query(sql, nil, row) })
 		var objects []salvage.Object
-		if err := q(salvage.SelectObjects, salvage.ObjectTo(&objects)); err != nil {
+		if err := q(salvage.SelectObjects, salvage.AppendObject(&objects)); err != nil {
 			return err
 		}
 		columns, err := q.columns()
@@ -286,7 +286,7 @@ func (j *salvageJob) rebuildMigrations() error {
 	if err != nil || fault == nil {
 		return err
 	}
-	for lost := j.program.lacking(ids); len(lost) > 0; lost = lost[:len(lost)-1] {
+	for lost := j.program.missingMigrations(ids); len(lost) > 0; lost = lost[:len(lost)-1] {
 		completed := slices.Clone(ids)
 		for _, m := range lost {
 			completed = append(completed, m.id)

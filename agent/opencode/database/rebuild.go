@@ -65,7 +65,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	for _, name := range []string{"session", "message", "part"} {
 		r.want(name)
 	}
-	if !j.has("event") || len(r.wanted) == 0 {
+	if !j.hasTable("event") || len(r.wanted) == 0 {
 		return nil
 	}
 	const events = "SELECT rowid, seq, type, data FROM event WHERE type GLOB 'session.*' OR type GLOB 'message.*'"

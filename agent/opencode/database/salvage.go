@@ -146,7 +146,7 @@ func (j *salvageJob) table(name string) *salvage.Table {
 	return &salvage.Table{Name: name}
 }
 
-func (j *salvageJob) has(name string) bool {
+func (j *salvageJob) hasTable(name string) bool {
 	return slices.ContainsFunc(j.Tables, func(t *salvage.Table) bool { return t.Name == name })
 }
 
@@ -161,7 +161,7 @@ var conversation = []string{"session", "message", "part"}
 // lost.
 func (j *salvageJob) checkAny() error {
 	for _, name := range conversation {
-		if !j.has(name) {
+		if !j.hasTable(name) {
 			continue
 		}
 		if found, err := j.exists("SELECT 1 FROM " + name + " LIMIT 1"); found || err != nil {
@@ -174,7 +174,7 @@ func (j *salvageJob) checkAny() error {
 }
 
 func (j *salvageJob) readSessions() error {
-	if !j.has("session") {
+	if !j.hasTable("session") {
 		return nil
 	}
 	return j.db.Query("SELECT id, title FROM session ORDER BY time_created, id", func(st *sqlite3.Stmt) error {
@@ -250,7 +250,7 @@ func (j *salvageJob) countTorn() error {
 
 // rebuildProjects rebuilds the project rows that sessions need: without its project no prompt is answered.
 func (j *salvageJob) rebuildProjects() error {
-	if !j.has("project") || !j.has("session") {
+	if !j.hasTable("project") || !j.hasTable("session") {
 		return nil
 	}
 	type project struct {
@@ -293,7 +293,7 @@ func (j *salvageJob) rebuildProjects() error {
 // rebuildCounters makes the event counter of each session at least the number of its last event: with a lower one
 // OpenCode answers no prompt.
 func (j *salvageJob) rebuildCounters() error {
-	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged &&
+	if !j.hasTable("event") || !j.hasTable("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged &&
 		j.table("event_sequence").Lost.Len() == 0 {
 		return nil
 	}
@@ -330,7 +330,7 @@ func (j *salvageJob) rebuildCounters() error {
 // dropAdded drops tables that were added from a known schema if the migrations show that the database's version did not
 // have them yet. Otherwise OpenCode could not create them later.
 func (j *salvageJob) dropAdded() error {
-	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 ||
+	if t := j.table("migration"); len(j.Added) == 0 || !j.hasTable("migration") || !t.Complete() || t.Lost.Len() > 0 ||
 		t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
 		return nil
 	}
@@ -413,11 +413,11 @@ func (j *salvageJob) countOrphans() error {
 		return nil
 	}
 	var err error
-	if t := j.table("session"); j.has("session") && j.has("message") && (t.Damaged || t.Lost.Len() > 0) {
+	if t := j.table("session"); j.hasTable("session") && j.hasTable("message") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP "+
 			"BY session_id", count)
 	}
-	if t := j.table("message"); err == nil && j.has("message") && j.has("part") && (t.Damaged || t.Lost.Len() > 0) {
+	if t := j.table("message"); err == nil && j.hasTable("message") && j.hasTable("part") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = "+
 			"part.message_id) GROUP BY session_id", count)
 	}
@@ -427,7 +427,7 @@ func (j *salvageJob) countOrphans() error {
 // countBare notes the sessions that have messages without any part. It does so only if the sessions of some lost parts
 // are unknown.
 func (j *salvageJob) countBare() error {
-	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
+	if !j.hasTable("message") || !j.hasTable("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
 		return nil
 	}
 	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, " +

@@ -144,7 +144,7 @@ func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleane
 		}
 	}
 	if len(r.Sessions) > 0 {
-		if c.Shared, err = s.shared(ctx, request.Sessions); err != nil {
+		if c.Shared, err = s.sharedSessions(ctx, request.Sessions); err != nil {
 			return c, err
 		}
 	}
@@ -156,8 +156,8 @@ func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleane
 	return c, err
 }
 
-// shared returns the ids of the sessions that are shared.
-func (s *Store) shared(ctx context.Context, ids []string) (shared []string, err error) {
+// sharedSessions returns the ids of the sessions that are shared.
+func (s *Store) sharedSessions(ctx context.Context, ids []string) (shared []string, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 		return err
 	}
 	var err error
-	if s.EventNumberTaken, err = c.eventNumberTaken(s.ID); err != nil {
+	if s.EventNumberTaken, err = c.isEventNumberTaken(s.ID); err != nil {
 		return err
 	}
 	for col := range s.ProjectRow.Cols.All {

@@ -76,7 +76,7 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 }
 
 // KeptFiles implements [agent.Store].
-func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal) }
+func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.WithOwner(journal) }
 
 // Open opens the database at path, or the database in the folder at path. It reads its header and checks its side
 // files; the first read checks the schema. It writes nothing. The error wraps [sqlstore.ErrUnusable], or comes from the

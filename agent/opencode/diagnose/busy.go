@@ -23,7 +23,7 @@ const youth = 2 * time.Minute
 // process has it open.
 func WhyBusy(s *record.Session, now, held time.Time, free bool) string {
 	m := s.LatestAssistant()
-	if m == nil || m.Finished() || free {
+	if m == nil || m.IsFinished() || free {
 		return ""
 	}
 	newest, wrong := newestTime(s, now.Add(youth))

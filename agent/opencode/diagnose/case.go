@@ -30,7 +30,7 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 			return f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0
 		},
 		Describe:   describe,
-		Renamed:    renamed,
+		Renamed:    matchRenamed,
 		ForkBefore: forkBefore,
 	}
 	if m := s.LatestAssistant(); m != nil && m.Failed {
@@ -106,9 +106,9 @@ func (c *simulation) isWriting(f finding) bool {
 	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
 }
 
-// renamed returns the new refs of renamed records, by old ref. It matches records by the tails of their ids, which
+// matchRenamed returns the new refs of renamed records, by old ref. It matches records by the tails of their ids, which
 // the fixes that change ids keep ([record.Renumber]).
-func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
+func matchRenamed(earlier, later repair.State) map[change.Ref]change.Ref {
 	before, after := earlier.(*simulation).s, later.(*simulation).s
 	if len(before.Messages) != len(after.Messages) {
 		return nil
@@ -166,7 +166,7 @@ func (c *simulation) shownSettings() []repair.Setting {
 // versionOf returns the version that represents a setting.
 func (c *simulation) versionOf(set setting) string {
 	switch {
-	case render.Tested(c.request.Version) && set.profile == c.settings[own].profile:
+	case render.IsTested(c.request.Version) && set.profile == c.settings[own].profile:
 		return c.request.Version
 	case set.profile == render.ProfileFor(""):
 		return render.NewestVerified

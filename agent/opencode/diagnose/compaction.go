@@ -59,7 +59,7 @@ func (c *simulation) replaces(m *record.Message) bool {
 func findOpenSummaries(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if isSummary(m) && m.Completed == 0 && m.Finish != "" && !m.Failed && !m.Malformed() &&
+		if isSummary(m) && m.Completed == 0 && m.Finish != "" && !m.Failed && !m.IsMalformed() &&
 			!c.settings[own].profile.Tree() {
 			const why = "The summary of a compaction has no end. OpenCode 2 would not import the compaction, and would send " +
 				"all that it replaced again."

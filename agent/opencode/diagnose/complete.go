@@ -47,7 +47,7 @@ func (g recordContext) messageFixes() []repair.Fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // all its parts have the invalid id, too
 	}
-	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.ofMessage(g.m))
+	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.messageContext(g.m))
 	if err != nil || text == "" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (g recordContext) messageFixes() []repair.Fix {
 
 // partFixes returns the fix that completes the part, and if its record is damaged, the fixes that keep nothing of it.
 func (g recordContext) partFixes() (fixes []repair.Fix) {
-	damaged := g.p.Malformed()
+	damaged := g.p.IsMalformed()
 	if !strings.HasPrefix(g.p.ID, partPrefix) && !damaged {
 		return g.renamePart()
 	}
@@ -116,7 +116,7 @@ func (g recordContext) renamePart() []repair.Fix {
 func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
-	if !r.Malformed() {
+	if !r.IsMalformed() {
 		data, filled, err := schema.Complete(r.Data, shape, x)
 		return withData(r, data), describeFilled(filled), "", err
 	}
@@ -239,11 +239,11 @@ func describeFilled(paths []string) string {
 	if len(paths) == 0 {
 		return ""
 	}
-	return "Its fields are completed; filled in: " + listed(paths) + "."
+	return "Its fields are completed; filled in: " + joinPaths(paths) + "."
 }
 
-// listed joins paths for a sentence. It names only the first twelve.
-func listed(paths []string) string {
+// joinPaths joins paths for a sentence. It names only the first twelve.
+func joinPaths(paths []string) string {
 	const most = 12
 	if more := len(paths) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), more)

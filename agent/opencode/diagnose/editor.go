@@ -57,7 +57,7 @@ func (c *simulation) Stored(ref change.Ref) repair.Stored {
 		}
 		c.stored.Steps = append(c.stored.Steps, blocks)
 	}
-	c.stored = c.stored.Indexed()
+	c.stored = c.stored.WithIndex()
 	return c.stored
 }
 
@@ -68,7 +68,7 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 		b.ItemID = textAt(p.Data, path...)
 	}
 	switch {
-	case p.Malformed() || p.Ignored && m.Role == change.RoleUser:
+	case p.IsMalformed() || p.Ignored && m.Role == change.RoleUser:
 		return nil
 	case p.IsThinking():
 		b.Type = request.Thinking

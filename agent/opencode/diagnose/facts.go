@@ -48,7 +48,7 @@ func (k *facts) messages() []*record.Message {
 	parents := map[string]bool{}
 	for i := range k.s.Messages {
 		m := k.s.Messages[i]
-		if m.Malformed() && !m.Unreadable() {
+		if m.IsMalformed() && !m.Unreadable() {
 			r, v := record.Salvage(m.Record)
 			data, _ := withoutCutValue(r.Data, v)
 			m = record.NewMessage(withData(r, data))
@@ -105,9 +105,9 @@ func roleOf(m *record.Message, answered bool, before string) string {
 	return change.RoleUser
 }
 
-// ofMessage returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
+// messageContext returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
 // answer have the same agent and model.
-func (k *facts) ofMessage(m *record.Message) schema.Context {
+func (k *facts) messageContext(m *record.Message) schema.Context {
 	line := k.messages()
 	at := slices.IndexFunc(line, func(x *record.Message) bool { return x.Ref == m.Ref })
 	own := line[at]

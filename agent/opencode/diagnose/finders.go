@@ -24,16 +24,16 @@ func findThinkingOrder(c *simulation) (fs []finding) {
 			continue
 		}
 		for step := range m.Steps() {
-			fs = append(fs, laterThinking(step)...)
+			fs = append(fs, misplacedThinking(step)...)
 		}
 	}
 	return fs
 }
 
-// laterThinking returns the signed thinking after content in a step that does not begin
+// misplacedThinking returns the signed thinking after content in a step that does not begin
 // with thinking. Unsigned thinking is not sent. Thinking between content, in a step
 // that begins with thinking, is normal for some models.
-func laterThinking(step []record.Part) (fs []finding) {
+func misplacedThinking(step []record.Part) (fs []finding) {
 	content := false
 	for i := range step {
 		p := &step[i]
@@ -53,7 +53,7 @@ func laterThinking(step []record.Part) (fs []finding) {
 func findNothing(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !c.view().IsSent(i) || m.Malformed() {
+		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !c.view().IsSent(i) || m.IsMalformed() {
 			continue
 		}
 		if len(m.Parts) == 0 || m.Role == change.RoleAssistant && !anyOf(m.Parts, isSomething) {
@@ -71,7 +71,7 @@ func findEmptied(c *simulation) []finding {
 		if len(m.Parts) > 0 {
 			return nil
 		}
-		answered = answered || m.Role == change.RoleAssistant && m.Finished() && !m.Failed
+		answered = answered || m.Role == change.RoleAssistant && m.IsFinished() && !m.Failed
 	}
 	if !answered {
 		return nil
@@ -81,7 +81,7 @@ func findEmptied(c *simulation) []finding {
 }
 
 func isSomething(p *record.Part) bool {
-	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
+	return p.IsMalformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
 }
 
 // completeMessage completes records of the message: one of them may be its content.
@@ -108,7 +108,7 @@ const whyNoCall = "The call has no id of its own, so no result can be matched wi
 // for them depends on its version.
 func findUnfinished(c *simulation) (fs []finding) {
 	c.eachPart(func(m *record.Message, p *record.Part) {
-		if m.Role == change.RoleAssistant && p.Unfinished() {
+		if m.Role == change.RoleAssistant && p.IsUnfinished() {
 			fs = append(fs, finding{Ref: p.Ref})
 		}
 	})

@@ -31,7 +31,7 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	if !r.Target.IsKnown(r.Model) {
 		sent.UnknownProvider = r.Target.Package
 	}
-	if loopOpen(c.s) {
+	if isLoopOpen(c.s) {
 		sent.Unfinished = c.s.Messages[len(c.s.Messages)-1].Ref
 	}
 	if c.isUnknown() {

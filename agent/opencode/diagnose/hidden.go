@@ -29,7 +29,7 @@ func (c *simulation) hiddenMessages() map[string]string {
 	}
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if why := cmp.Or(whyHiddenIn(m), beside[m.Ref.Message]); why != "" && c.message(m.Ref) == m {
+		if why := cmp.Or(whyMessageHidden(m), beside[m.Ref.Message]); why != "" && c.message(m.Ref) == m {
 			c.blind[m.Ref.Message] = why
 		}
 	}
@@ -38,7 +38,7 @@ func (c *simulation) hiddenMessages() map[string]string {
 
 const adviceHidden = "so mend changes nothing in this message. Make it readable, then scan again."
 
-func whyHiddenIn(m *record.Message) string {
+func whyMessageHidden(m *record.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}

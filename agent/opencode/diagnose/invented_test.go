@@ -90,7 +90,7 @@ func TestSeverityInVersionInUse(t *testing.T) {
 					ref  change.Ref
 				}
 				mine := map[key]bool{}
-				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {
+				for _, v := range render.Check(anthropic.Provider{}, request, LikelyThinks(s)) {
 					mine[key{v.Rule, firstRef(v.Refs)}] = true
 				}
 				for _, f := range caseOf(s, o, false).Findings().All() {

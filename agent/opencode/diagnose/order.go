@@ -114,7 +114,7 @@ func renumber(s *record.Session, n int) error {
 		m := &s.Messages[i]
 		highest = record.Renumber(change.KindMessage, m.ID, i+1)
 		ids[m.Ref.Message] = highest
-		for _, p := range inOrderOfTime(m) {
+		for _, p := range sortByTime(m) {
 			parts++
 			ids[p.Ref.Part] = record.Renumber(change.KindPart, p.ID, parts)
 		}
@@ -127,16 +127,16 @@ func renumber(s *record.Session, n int) error {
 	return s.Rename(ids)
 }
 
-// inOrderOfTime returns the parts of a message in the order of their creation: the order of their ids, unless the
+// sortByTime returns the parts of a message in the order of their creation: the order of their ids, unless the
 // id clock wrapped in between.
-func inOrderOfTime(m *record.Message) []record.Part {
+func sortByTime(m *record.Message) []record.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()
 	if record.ClockWraps(m.Created) == record.ClockWraps(last) {
 		return parts
 	}
 	turn := func(p record.Part) int {
-		if record.MadeSince(p.ID, last) {
+		if record.IsAfterWrap(p.ID, last) {
 			return 1
 		}
 		return 0

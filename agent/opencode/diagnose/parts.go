@@ -104,7 +104,7 @@ func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		for j := range m.Parts {
-			if !m.Parts[j].Malformed() {
+			if !m.Parts[j].IsMalformed() {
 				f(m, &m.Parts[j])
 			}
 		}

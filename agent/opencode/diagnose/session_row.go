@@ -72,7 +72,7 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	if len(names) == 0 {
 		return nil
 	}
-	loses := "The values of " + listed(names) + "."
+	loses := "The values of " + joinPaths(names) + "."
 	if slices.Contains(names, "revert") {
 		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
 	}
@@ -81,7 +81,7 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	}
 	return []repair.Fix{{
 		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or a neutral " +
-			"value: " + listed(names) + ".",
+			"value: " + joinPaths(names) + ".",
 		Loses: loses, Whole: true,
 		Edit: draftEdit(func(d *draft) error {
 			d.s.Info, d.s.WorkspaceFault = row, ""

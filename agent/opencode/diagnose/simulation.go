@@ -204,7 +204,7 @@ func (c *simulation) violations(set setting) []request.Violation {
 // settingsFor returns the setting in use, followed by the others in which a fix must hold: with thinking
 // switched, and in the newest version; with [repair.Options].AllSettings in all versions.
 func (c *simulation) settingsFor(s *record.Session) []setting {
-	use := setting{profile: render.ProfileFor(c.request.Version), thinking: Thinks(s)}
+	use := setting{profile: render.ProfileFor(c.request.Version), thinking: LikelyThinks(s)}
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
 	}
@@ -232,9 +232,10 @@ func (c *simulation) newestProfile() render.Profile {
 	return render.ProfileFor("")
 }
 
-// Thinks reports whether the next request most likely asks the model to think: some answer of the model that wrote the
-// newest answer has thinking. A model that can think does not always do so, so the newest answer alone does not decide.
-func Thinks(s *record.Session) bool {
+// LikelyThinks reports whether the next request most likely asks the model to think: some answer of the model that
+// wrote the newest answer has thinking. A model that can think does not always do so, so the newest answer alone does
+// not decide.
+func LikelyThinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
 		return m.Role == change.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID &&
@@ -242,10 +243,10 @@ func Thinks(s *record.Session) bool {
 	})
 }
 
-// loopOpen reports whether the tool loop of the newest answer is open: no text follows its calls.
-func loopOpen(s *record.Session) bool {
+// isLoopOpen reports whether the tool loop of the newest answer is open: no text follows its calls.
+func isLoopOpen(s *record.Session) bool {
 	n := len(s.Messages) - 1
-	if n < 0 || s.Messages[n].Role != change.RoleAssistant || s.Messages[n].Finished() {
+	if n < 0 || s.Messages[n].Role != change.RoleAssistant || s.Messages[n].IsFinished() {
 		return false
 	}
 	m := &s.Messages[n]

@@ -74,9 +74,9 @@ func Tail(id string) string {
 	return tail
 }
 
-// MadeSince reports whether the time in an id is between the last wrap of the clock
+// IsAfterWrap reports whether the time in an id is between the last wrap of the clock
 // before ms and ms, in milliseconds since 1970.
-func MadeSince(id string, ms int64) bool {
+func IsAfterWrap(id string, ms int64) bool {
 	tail := idTail(id)
 	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)
 }

@@ -53,8 +53,8 @@ func TestMadeSince(t *testing.T) {
 	for id, want := range map[string]bool{
 		"prt_fffffffff001x": false, "prt_000000000001x": true, "prt_0000003e8fffx": true, "prt_0000003e9000x": false, "prt_x": false, "prt_0000000000_x": false,
 	} {
-		if got := MadeSince(id, start+1000); got != want {
-			t.Errorf("MadeSince(%s) = %v, want %v", id, got, want)
+		if got := IsAfterWrap(id, start+1000); got != want {
+			t.Errorf("IsAfterWrap(%s) = %v, want %v", id, got, want)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func decode(r *change.Record) (v js.Value) {
 	if r.Class == 0 && !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
 		v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 	}
-	if !r.Malformed() {
+	if !r.IsMalformed() {
 		r.Defect = &change.Defect{Kind: change.Malformed, Why: why}
 	}
 	return v

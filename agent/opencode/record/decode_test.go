@@ -112,7 +112,7 @@ func TestNewMessage(t *testing.T) {
 
 func TestUnreadableIsNotRead(t *testing.T) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindPart, Part: "prt_1"}, Defect: &change.Defect{Kind: change.Unreadable, Why: "permission denied"}}
-	if p := NewPart(r); !p.Unreadable() || !p.Malformed() || p.ID != "prt_1" || p.Type != "" {
+	if p := NewPart(r); !p.Unreadable() || !p.IsMalformed() || p.ID != "prt_1" || p.Type != "" {
 		t.Errorf("NewPart of an unreadable record = %+v", p)
 	}
 }
@@ -170,7 +170,7 @@ func FuzzNewPart(f *testing.F) {
 		p := NewPart(change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: id}, Data: data})
 		var v map[string]any
 		object := json.Unmarshal(data, &v) == nil && v != nil
-		if p.Malformed() == object {
+		if p.IsMalformed() == object {
 			t.Fatalf("NewPart(%q) has the defect %v, and encoding/json reads %v", data, p.Defect, v)
 		}
 		if !object {

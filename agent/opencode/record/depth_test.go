@@ -19,7 +19,7 @@ func TestDepthOfRecords(t *testing.T) {
 		for extra, want := range map[int]bool{0: false, 1: true} {
 			data := `{"id":"prt_1","type":"tool","` + escaped + `":` + nest("[", "]", "1", jsonedit.MaxDepth-1+extra) + `}`
 			p := NewPart(change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: []byte(data)})
-			if p.Unreadable() != want || p.Malformed() != want {
+			if p.Unreadable() != want || p.IsMalformed() != want {
 				t.Errorf("a part of %d levels, %q: %+v, want it unreadable: %v", jsonedit.MaxDepth+extra, escaped, p.Defect, want)
 			}
 			s := Session{Head: change.Head{ID: "ses_1"}, Messages: []Message{{Parts: []Part{p}}}}

@@ -128,7 +128,7 @@ func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part 
 	ref := change.Ref{Kind: change.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
 	r := &m.Record
 	for _, other := range slices.Concat([]Message{*m}, s.Messages) {
-		i := slices.IndexFunc(other.Parts, func(p Part) bool { return !p.Malformed() })
+		i := slices.IndexFunc(other.Parts, func(p Part) bool { return !p.IsMalformed() })
 		if i >= 0 {
 			r = &other.Parts[i].Record
 			ref.Project = r.Ref.Project

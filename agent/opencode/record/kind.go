@@ -40,8 +40,8 @@ func (p *Part) IsTool() bool {
 	return p.Type == TypeTool || p.Type == TypeToolUse
 }
 
-// Unfinished reports whether the part is a tool call that never got a result.
-func (p *Part) Unfinished() bool {
+// IsUnfinished reports whether the part is a tool call that never got a result.
+func (p *Part) IsUnfinished() bool {
 	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
 }
 

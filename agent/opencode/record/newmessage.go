@@ -19,7 +19,7 @@ import (
 // not a JSON object.
 func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	agent, provider, model := s.agentAndModel(answer)
-	if agent == "" || provider == "" || model == "" || answer.Malformed() {
+	if agent == "" || provider == "" || model == "" || answer.IsMalformed() {
 		return Message{}, false
 	}
 	ref := answer.Ref

@@ -13,10 +13,10 @@ func (m *Message) HasThinking() bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.IsThinking() })
 }
 
-// Finished reports whether the agent has finished the message: it failed, or it has a
+// IsFinished reports whether the agent has finished the message: it failed, or it has a
 // finish reason other than "tool-calls", or it has no reason and a time of completion
 // (docs/opencode.md, "Records").
-func (m *Message) Finished() bool {
+func (m *Message) IsFinished() bool {
 	switch {
 	case m.Failed:
 		return true

@@ -83,7 +83,7 @@ func TestFinished(t *testing.T) {
 		`"error":{"name":"X"},"finish":"tool-calls"`: true, `"finish":""`: false,
 	} {
 		m := NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
-		if got := m.Finished(); got != want {
+		if got := m.IsFinished(); got != want {
 			t.Errorf("Finished with %s = %v, want %v", fields, got, want)
 		}
 	}

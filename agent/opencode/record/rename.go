@@ -18,7 +18,7 @@ import (
 func (s *Session) Rename(ids map[string]string) error {
 	messages := make([]Message, len(s.Messages))
 	for i := range s.Messages {
-		m, err := s.Messages[i].renamed(ids)
+		m, err := s.Messages[i].rename(ids)
 		if err != nil {
 			return fmt.Errorf("renaming %s: %w", s.Messages[i].Ref, err)
 		}
@@ -30,7 +30,7 @@ func (s *Session) Rename(ids map[string]string) error {
 	return nil
 }
 
-func (m *Message) renamed(ids map[string]string) (Message, error) {
+func (m *Message) rename(ids map[string]string) (Message, error) {
 	r, err := withIDs(&m.Record, ids, func(data []byte) []byte { return replaceID(data, ids, "parentID") })
 	if err != nil {
 		return Message{}, err
@@ -52,7 +52,7 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 func withIDs(r *change.Record, ids map[string]string, refs func([]byte) []byte) (change.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
-	if r.Malformed() {
+	if r.IsMalformed() {
 		if ref != r.Ref {
 			return change.Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
 		}

@@ -28,7 +28,7 @@ type step struct {
 // assistantMessages returns the messages made of an assistant message: for each step an assistant
 // message and a message with the tool results.
 func (r *builder) assistantMessages(m *message) []draftMessage {
-	if m.failed() {
+	if m.isDropped() {
 		return nil
 	}
 	a := &assistantDraft{builder: r, source: &m.Ref, steps: []step{{}}}
@@ -49,9 +49,9 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	return append(out, a.prompts...)
 }
 
-// failed reports whether the message is dropped because of its error. After an abort by the user it
+// isDropped reports whether the message is dropped because of its error. After an abort by the user it
 // is kept if it has content.
-func (m *message) failed() bool {
+func (m *message) isDropped() bool {
 	if !m.Failed {
 		return false
 	}
@@ -100,7 +100,7 @@ func (a *assistantDraft) addText(p *record.Part) {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
 	}
-	if text == "" && a.signed && a.since(v115) {
+	if text == "" && a.signed && a.isSince(v115) {
 		text = " "
 	}
 	if a.validMetadata(p) {
@@ -119,9 +119,9 @@ func (a *assistantDraft) markAnthropicText(p *record.Part, b *request.Block) {
 	meta := p.JSON.Get("metadata").Get("anthropic")
 	kind := meta.TextAt("type")
 	switch {
-	case kind == "compaction" && b.Text != "" && a.since(v12):
+	case kind == "compaction" && b.Text != "" && a.isSince(v12):
 		b.Type = request.Summary
-	case !meta.Get("citations").Nullish() && a.since(v115):
+	case !meta.Get("citations").Nullish() && a.isSince(v115):
 		b.Citations = json.RawMessage(meta.Get("citations").Raw())
 	}
 }
@@ -136,7 +136,7 @@ func (a *assistantDraft) addReasoning(p *record.Part) {
 	}
 	b := request.Block{Type: request.Thinking, Text: text}
 	switch {
-	case a.foreign && a.since(v115):
+	case a.foreign && a.isSince(v115):
 		if js.Trim(text) != "" {
 			b.Type = request.Text
 			a.addBlock(p, b, false)
@@ -190,7 +190,7 @@ func (a *assistantDraft) validMetadata(p *record.Part) bool {
 	if a.foreign || v.Nullish() {
 		return true
 	}
-	copied := p.Type == record.TypeTool && a.since(v115) // the agent copies it into an object with providerExecuted
+	copied := p.Type == record.TypeTool && a.isSince(v115) // the agent copies it into an object with providerExecuted
 	ok := v.Kind() == '{' || copied && (v.Kind() != '"' || !v.Truthy())
 	for name, e := range v.Children() {
 		ok = ok && (e.Kind() == '{' || copied && string(name) == "providerExecuted")

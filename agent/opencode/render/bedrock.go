@@ -38,7 +38,7 @@ func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) 
 	own := a.ownMetadata(p)
 	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
 		v := own.Get(name)
-		if !v.Exists() || v.Nullish() && a.since(v115) {
+		if !v.Exists() || v.Nullish() && a.isSince(v115) {
 			continue
 		}
 		text, ok := v.Text()
@@ -62,7 +62,7 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	done := finalMessage{role: m.role, source: m.source}
 	for _, b := range m.blocks {
 		blank := b.Type == request.Text && m.role == change.RoleAssistant && js.Trim(b.Text) == ""
-		if b.unsent || blank && (!reasons || !r.since(v115)) {
+		if b.unsent || blank && (!reasons || !r.isSince(v115)) {
 			continue
 		}
 		done.endsWithText = b.Type == request.Text

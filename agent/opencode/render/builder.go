@@ -27,8 +27,8 @@ type builder struct {
 
 func newBuilder(set Settings) *builder { return &builder{Settings: set} }
 
-// since reports whether the version is that release or a later one.
-func (r *builder) since(first release) bool { return r.Profile.since(first) }
+// isSince reports whether the version is that release or a later one.
+func (r *builder) isSince(first release) bool { return r.Profile.isSince(first) }
 
 // fail records failures, each once.
 func (r *builder) fail(failures ...Failure) {
@@ -65,7 +65,7 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 // the model of the newest assistant message. The zero Model means that the session names none. If part of the model's
 // name is missing, the new prompt fails.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
-	if r.since(v117) {
+	if r.isSince(v117) {
 		model, _ := s.Field("model")
 		provider := model.TextAt("providerID")
 		if id, ok := model.Get("id").Text(); ok {
@@ -112,12 +112,12 @@ func (r *builder) selectMessages(all []*message) []*message {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
 		looked := !r.Profile.IsKilo() || m.Role == change.RoleUser || m.Role == change.RoleAssistant
-		if r.since(v11815) && looked && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
+		if r.isSince(v11815) && looked && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.Ref, "time is missing"))
 		}
 	}
 	l := newestOf(kept, r.Profile)
-	if l.answered(r.Profile) {
+	if l.isAnswered(r.Profile) {
 		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.Ref, nil})
 	} else if l.user != r.newPrompt {
 		r.late = l.user.Ref
@@ -125,9 +125,9 @@ func (r *builder) selectMessages(all []*message) []*message {
 	if a := l.assistant; a != nil && !r.Profile.newer(r.newPrompt, a) {
 		r.unseen = a.Ref
 	}
-	if pending := l.pending(kept, r.Profile); len(pending) > 0 {
+	if pending := l.pendingRequests(kept, r.Profile); len(pending) > 0 {
 		m := pending[0]
-		if r.since(v115) {
+		if r.isSince(v115) {
 			m = pending[len(pending)-1]
 		}
 		switch {
@@ -158,9 +158,9 @@ func (r *builder) pageMessages(n, reached int) int {
 
 // compact returns the messages that the request for a compaction is built from.
 func (r *builder) compact(kept []*message) []*message {
-	if r.since(v11815) {
+	if r.isSince(v11815) {
 		return slices.DeleteFunc(slices.Clone(kept), func(m *message) bool { return !m.isPrompt })
 	}
-	r.stripFiles = r.since(v12)
+	r.stripFiles = r.isSince(v12)
 	return kept
 }

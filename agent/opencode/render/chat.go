@@ -30,11 +30,11 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 		}
 		return out
 	}
-	if len(m.blocks) == 0 && m.role == change.RoleUser && r.since(v115) {
+	if len(m.blocks) == 0 && m.role == change.RoleUser && r.isSince(v115) {
 		return nil
 	}
 	done := finalMessage{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}
-	if r.target.Field != "" && !r.since(v115) && !slices.ContainsFunc(done.blocks, hasReasoning) {
+	if r.target.Field != "" && !r.isSince(v115) && !slices.ContainsFunc(done.blocks, hasReasoning) {
 		done.blocks = slices.DeleteFunc(done.blocks, func(b *request.Block) bool { return b.Type == request.Thinking })
 	}
 	if m.role == change.RoleAssistant && r.addsReasoning(m) {
@@ -46,7 +46,7 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 // addsReasoning reports whether the agent adds empty reasoning to an assistant message without reasoning. It does so
 // for models that have a field for reasoning, and for models of DeepSeek.
 func (r *builder) addsReasoning(m draftMessage) bool {
-	if !r.since(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") &&
+	if !r.isSince(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") &&
 		r.target.Field == "" {
 		return false
 	}

@@ -36,7 +36,7 @@ func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 		}
 		done.blocks = append(done.blocks, b.Block)
 	}
-	if len(done.blocks) == 0 && r.since(v115) {
+	if len(done.blocks) == 0 && r.isSince(v115) {
 		return nil
 	}
 	return []finalMessage{done}

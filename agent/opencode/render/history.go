@@ -31,7 +31,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 		}
 	}
 	kept = all[len(all)-reached:]
-	if p.since(v115) {
+	if p.isSince(v115) {
 		kept = moveTailLast(kept)
 	}
 	return kept, reached
@@ -40,12 +40,12 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 // isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
 	return m.Role == change.RoleAssistant && m.summary && m.finished &&
-		(!p.since(v12) || !m.Failed)
+		(!p.isSince(v12) || !m.Failed)
 }
 
 // tailID returns the id of the first message that the message's compaction kept, or "".
 func (m *message) tailID(p Profile) string {
-	if !p.since(v115) {
+	if !p.isSince(v115) {
 		return ""
 	}
 	id := m.compaction.JSON.TextAt("tail_start_id")
@@ -109,25 +109,25 @@ func newestOf(all []*message, p Profile) newest {
 
 // newer reports whether the agent considers a newer than b. In the order of the messages a is after b.
 func (p Profile) newer(a, b *message) bool {
-	if p.since(v11815) && a.created != b.created && !(math.IsNaN(a.created) && math.IsNaN(b.created)) {
+	if p.isSince(v11815) && a.created != b.created && !(math.IsNaN(a.created) && math.IsNaN(b.created)) {
 		return a.created > b.created
 	}
-	if p.since(v115) {
+	if p.isSince(v115) {
 		return a.ID > b.ID
 	}
 	return p.compare(a, b) >= 0
 }
 
-// answered reports whether the agent considers its newest prompt answered. If so, it sends no
+// isAnswered reports whether the agent considers its newest prompt answered. If so, it sends no
 // request.
-func (l newest) answered(p Profile) bool {
-	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
+func (l newest) isAnswered(p Profile) bool {
+	if l.user == nil || l.assistant == nil || !l.assistant.endsTurn() {
 		return false
 	}
-	if p.since(v115) && l.assistant.hasPart(record.TypeTool) {
+	if p.isSince(v115) && l.assistant.hasPart(record.TypeTool) {
 		return false
 	}
-	if !p.since(v11815) {
+	if !p.isSince(v11815) {
 		return l.assistant.ID > l.user.ID
 	}
 	parent := l.assistant.JSON.TextAt("parentID")
@@ -144,14 +144,14 @@ func (l newest) answeredReason() string {
 	return "its id " + l.assistant.ID + " is higher than that of a new prompt, so the prompt counts as answered"
 }
 
-// ended reports whether the model ended the turn with this message.
-func (m *message) ended() bool {
+// endsTurn reports whether the model ended the turn with this message.
+func (m *message) endsTurn() bool {
 	return m.finished && m.Finish != "tool-calls" && m.Finish != "unknown"
 }
 
-// pending returns the messages since the newest finished assistant message that request a
+// pendingRequests returns the messages since the newest finished assistant message that request a
 // compaction or a subtask.
-func (l newest) pending(all []*message, p Profile) (pending []*message) {
+func (l newest) pendingRequests(all []*message, p Profile) (pending []*message) {
 	for _, m := range all {
 		if m.task != nil && m != l.finished && (l.finished == nil || p.newer(m, l.finished)) {
 			pending = append(pending, m)
@@ -170,7 +170,7 @@ func (l newest) missingTokens(p Profile) (missing string) {
 	switch {
 	case tokens.Nullish():
 		return "tokens"
-	case p.since(v12) && tokens.Get("total").Truthy():
+	case p.isSince(v12) && tokens.Get("total").Truthy():
 		return ""
 	case tokens.Get("cache").Nullish():
 		return "tokens.cache"

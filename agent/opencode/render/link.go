@@ -61,7 +61,7 @@ func (r *builder) sendsLink(mime string, l link) bool {
 	mime = strings.ToLower(mime)
 	switch r.api {
 	case Anthropic:
-		return r.target.Package != "@ai-sdk/google-vertex/anthropic" && (isImage(mime) || isPDF(mime) && r.since(v115))
+		return r.target.Package != "@ai-sdk/google-vertex/anthropic" && (isImage(mime) || isPDF(mime) && r.isSince(v115))
 	case OpenAI:
 		return isImage(mime) || isPDF(mime)
 	case OpenRouter:

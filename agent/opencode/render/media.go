@@ -31,25 +31,25 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	switch l.scheme {
 	case "data":
 		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter &&
-			passesOn(mime, text)); why != "" {
+			keepsURL(mime, text)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // not a URL: the agent takes it for base64
-		if r.api == Anthropic && r.since(v115) && webPrefix().Match(text) {
+		if r.api == Anthropic && r.isSince(v115) && webPrefix().Match(text) {
 			b.URL = string(text)
 		} else {
 			b.Data = text
 		}
 	case "http", "https":
 		b.URL, downloaded = l.href, !r.sendsLink(mime, l)
-		if downloaded && r.since(v115) && l.isPrivate() {
+		if downloaded && r.isSince(v115) && l.isPrivate() {
 			return request.Block{}, "it is a link to this machine or to a private network"
 		}
 	case "file":
-		if r.since(v115) {
+		if r.isSince(v115) {
 			return request.Block{}, "it is a link to a file on disk"
 		}
-		if r.fileMissing(string(text)) {
+		if r.isFileMissing(string(text)) {
 			return request.Block{}, "it is a link to a missing file"
 		}
 		b.URL = string(text)
@@ -98,8 +98,8 @@ func (r *builder) modelReads(kind string) bool {
 	return can || !known
 }
 
-// fileMissing reports whether the file of a file: URL does not exist.
-func (s *Settings) fileMissing(link string) bool {
+// isFileMissing reports whether the file of a file: URL does not exist.
+func (s *Settings) isFileMissing(link string) bool {
 	u, err := url.Parse(strings.TrimSpace(link))
 	return err == nil && s.Missing != nil && s.Missing(u.Path)
 }
@@ -124,7 +124,7 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 	case b.Mime == "text/plain":
 		b.Type, b.Name = request.Document, name
 		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
-		if err != nil && r.since(v115) {
+		if err != nil && r.isSince(v115) {
 			return request.Block{}, "its text is not base64"
 		}
 		b.Data = text // older versions send the part that can be decoded
@@ -176,9 +176,9 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	return string(kind), data, ""
 }
 
-// passesOn reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all other data: URLs, as
+// keepsURL reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all other data: URLs, as
 // it downloads links.
-func passesOn(mime string, url []byte) bool {
+func keepsURL(mime string, url []byte) bool {
 	switch {
 	case isImage(mime):
 		kind, ok := bytes.CutPrefix(url, []byte("data:image/"))

@@ -103,7 +103,7 @@ func nullFile(r *change.Record, v js.Value) bool { return v.Kind() == 'n' && !r.
 
 // compare orders messages, oldest first.
 func (p Profile) compare(a, b *message) int {
-	if p.since(v12) {
+	if p.isSince(v12) {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
 	}
 	return cmp.Compare(cmp.Or(a.Ref.Message, a.ID), cmp.Or(b.Ref.Message, b.ID))

@@ -40,7 +40,7 @@ func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent b
 		b.Reference = true
 	}
 	// Older versions send OpenAI's reasoning without its encrypted content.
-	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.since(v115)
+	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.isSince(v115)
 }
 
 // finishStep records in the items of the step whether the response had reasoning.
@@ -57,7 +57,7 @@ func (a *assistantDraft) finishStep(p *record.Part) {
 // other reasoning with the same id becomes one item.
 func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	if m.role == change.RoleUser && !isResults(m) {
-		if len(m.blocks) == 0 && r.since(v115) {
+		if len(m.blocks) == 0 && r.isSince(v115) {
 			return nil
 		}
 		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}

@@ -44,22 +44,22 @@ const (
 	v11826
 )
 
-// since reports whether the profile is of that release or a later one.
-func (p Profile) since(r release) bool { return p.release >= r }
+// isSince reports whether the profile is of that release or a later one.
+func (p Profile) isSince(r release) bool { return p.release >= r }
 
 // Tree reports whether the version stores sessions in a tree of files.
-func (p Profile) Tree() bool { return !p.since(v12) }
+func (p Profile) Tree() bool { return !p.isSince(v12) }
 
 // Strict reports whether the version validates records, and shows a session only if all are valid.
-func (p Profile) Strict() bool { return p.since(v115) }
+func (p Profile) Strict() bool { return p.isSince(v115) }
 
 // page is the number of messages that OpenCode reads at a time, newest first, until it finds the last finished
 // compaction. It fails if it cannot read a record of a page. 0 means that all messages are read.
 func (p Profile) page() int {
 	switch {
-	case p.since(v117):
+	case p.isSince(v117):
 		return 0
-	case p.since(v12):
+	case p.isSince(v12):
 		return 50
 	}
 	return 1

@@ -16,8 +16,8 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 	}
 	id := v.TextAt("messageID")
 	at, keep := v.Get("partID").Text()
-	keep = keep && at != "" && p.since(v12)
-	if p.since(v12) && !p.since(v117) {
+	keep = keep && at != "" && p.isSince(v12)
+	if p.isSince(v12) && !p.isSince(v117) {
 		for _, m := range all {
 			switch c := cmp.Compare(m.ID, id); {
 			case c < 0:

@@ -97,7 +97,7 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 		}
 		return a.valueResult(output), true
 	}
-	files, ok := a.listed(p, in)
+	files, ok := a.filesInList(p, in)
 	if !ok {
 		return request.Block{}, false
 	}
@@ -113,7 +113,7 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 func (a *assistantDraft) attachAfter(p *record.Part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
 		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: &p.Ref}
-		if a.since(v115) {
+		if a.isSince(v115) {
 			caption.Text = "Attached media from tool result:"
 		}
 		a.prompts = []draftMessage{{change.RoleUser, a.source, []draftBlock{{Block: &caption}}}}

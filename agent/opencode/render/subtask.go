@@ -18,7 +18,7 @@ func (r *builder) runSubtask(m *message) {
 	switch {
 	case !isAgent:
 		r.fail(Failure{FailureSubtask, "agent is missing or not a string", m.task.Ref, nil})
-	case agent == "" && r.since(v115):
+	case agent == "" && r.isSince(v115):
 		r.fail(Failure{FailureSubtask, "agent is empty", m.task.Ref, nil})
 	case model.Truthy() && (!isText(model.Get("providerID")) || !isText(model.Get("modelID"))):
 		r.fail(Failure{FailureSubtask, "model does not name a model", m.task.Ref, nil})

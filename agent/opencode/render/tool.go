@@ -36,7 +36,7 @@ func (a *assistantDraft) addTool(p *record.Part) {
 		return
 	}
 	// A call that a provider ran itself is sent without its result, or not at all.
-	provided := p.JSON.Get("metadata").Get("providerExecuted").Truthy() && a.since(v115)
+	provided := p.JSON.Get("metadata").Get("providerExecuted").Truthy() && a.isSince(v115)
 	if provided && (a.api == Anthropic || a.api == OpenAI) {
 		return
 	}
@@ -51,7 +51,7 @@ func (a *assistantDraft) addTool(p *record.Part) {
 		Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(),
 		Input: callInput(state.Get("input"), status),
 	}
-	call.HalfPair = a.since(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces a half pair in an input
+	call.HalfPair = a.isSince(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces a half pair in an input
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
 	if provided {
@@ -81,7 +81,7 @@ func textResult(text []byte, failed bool) request.Block {
 // errorResult returns the result of a failed call.
 func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	meta := state.Get("metadata")
-	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.since(v115) {
+	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.isSince(v115) {
 		return textResult(output.Raw(), false)
 	}
 	if v := state.Get("error"); !v.Nullish() {
@@ -139,7 +139,7 @@ func (a *assistantDraft) valueResult(output js.Value) request.Block {
 func (a *assistantDraft) fileResult(p *record.Part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
-	case !text.Truthy() && a.since(v115):
+	case !text.Truthy() && a.isSince(v115):
 		return request.Block{Content: files}, true
 	case !ok:
 		a.fail(fieldFailure(p.Ref, "state.output is missing or not a string"))
@@ -162,11 +162,11 @@ func (a *assistantDraft) attachments(p *record.Part, v js.Value) (files []*reque
 	if len(list) == 0 {
 		return nil, true
 	}
-	return a.listed(p, list)
+	return a.filesInList(p, list)
 }
 
-// listed returns the files of a list, which is not nil.
-func (a *assistantDraft) listed(p *record.Part, list []js.Value) (files []*request.Block, ok bool) {
+// filesInList returns the files of a list, which is not nil.
+func (a *assistantDraft) filesInList(p *record.Part, list []js.Value) (files []*request.Block, ok bool) {
 	files = []*request.Block{}
 	for i := range list {
 		b, sent, ok := a.attachment(p, i, list[i])
@@ -206,7 +206,7 @@ func (a *assistantDraft) attachment(p *record.Part, i int, file js.Value) (b req
 		b.Type, b.Media = request.Image, media.NewFile(b.Data)
 	case isPDF(mime):
 		b.Type = request.Document
-	case a.since(v115):
+	case a.isSince(v115):
 		return request.Block{}, false, true
 	default:
 		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.Ref, &b})

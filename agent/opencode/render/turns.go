@@ -67,7 +67,7 @@ func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 		b := t.Blocks[len(t.Blocks)-1]
 		b.Text = js.Trim(b.Text)
 	}
-	if r.api == Anthropic && r.since(v11826) {
+	if r.api == Anthropic && r.isSince(v11826) {
 		t.Blocks = moveCallsLast(t.Blocks, true)
 	}
 	return t
@@ -150,7 +150,7 @@ func (r *builder) isEmpty(b draftBlock) bool {
 		return b.Text == ""
 	case b.Type != request.Thinking && b.Type != request.RedactedThinking || js.Trim(b.Text) != "":
 		return false
-	case r.since(v115):
+	case r.isSince(v115):
 		return b.unsent
 	}
 	return b.Text == ""

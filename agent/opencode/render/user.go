@@ -93,5 +93,5 @@ func (r *builder) promptFile(ref change.Ref, file js.Value) (request.Block, bool
 // sendsHalfPair reports whether the agent sends a half surrogate pair in a stored text. The oldest
 // versions replace it when they read a record, newer ones when they make a request.
 func (r *builder) sendsHalfPair(raw []byte) bool {
-	return r.since(v12) && !r.since(v115) && jsonedit.HasHalfPair(raw)
+	return r.isSince(v12) && !r.isSince(v115) && jsonedit.HasHalfPair(raw)
 }

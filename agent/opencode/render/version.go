@@ -63,8 +63,8 @@ func ProfileFor(version string) Profile {
 // NewestVerified is the newest observed version. Its profile is the last one.
 const NewestVerified = "1.18.34"
 
-// Tested reports whether tests have run the version. mend treats any other version like one of the tested ones.
-func Tested(version string) bool {
+// IsTested reports whether tests have run the version. mend treats any other version like one of the tested ones.
+func IsTested(version string) bool {
 	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
 }
 

@@ -32,7 +32,7 @@ func Read(s *record.Session) *View {
 }
 
 // IsSent reports whether the agent sends message number i even if an error is stored in it.
-func (v *View) IsSent(i int) bool { return !v.messages[i].failed() }
+func (v *View) IsSent(i int) bool { return !v.messages[i].isDropped() }
 
 // Render returns the request that OpenCode sends for the session when the user types one more
 // prompt. The result includes failures of the agent.
@@ -49,7 +49,7 @@ func (v *View) Render(set Settings) Request {
 func (v *View) render(b *builder) Request {
 	set := b.Settings
 	b.fail(infoFailures(v.s, set.Profile)...)
-	all := b.addPrompt(v.s, v.sorted(set.Profile))
+	all := b.addPrompt(v.s, v.sortedMessages(set.Profile))
 	if b.Model == (request.Model{}) {
 		b.Model = b.nextModel(v.s, all)
 	}
@@ -71,8 +71,8 @@ func (v *View) render(b *builder) Request {
 	return q
 }
 
-// sorted returns the messages, oldest first.
-func (v *View) sorted(p Profile) []*message {
+// sortedMessages returns the messages, oldest first.
+func (v *View) sortedMessages(p Profile) []*message {
 	if slices.IsSortedFunc(v.messages, p.compare) {
 		return v.messages
 	}

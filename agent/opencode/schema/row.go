@@ -28,7 +28,7 @@ func (f Fault) String() string { return f.Field + f.Why }
 // validates records.
 func SessionFaults(s *record.Session, strict bool) []Fault {
 	switch {
-	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
+	case s.Info.Ref.Kind == 0 || s.Info.IsMalformed():
 		return nil
 	case !s.Info.IsRow():
 		return sessionFileFaults(s)

@@ -42,7 +42,7 @@ func (s *Store) FindsHolders() bool {
 	}
 	others, err := processes.Others(context.Background())
 	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool {
-		return mayBeAgent(p) && (!s.canInspect(p, root) || s.worksHere(p, root))
+		return mayBeAgent(p) && (!s.canInspect(p, root) || s.mayUseStore(p, root))
 	})
 }
 
@@ -59,7 +59,7 @@ func (s *Store) canInspect(p processes.Process, root fs.FileInfo) bool {
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {
-		since, err = s.heldBy(ctx, root)
+		since, err = s.openSince(ctx, root)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for a running agent: %w", err)
@@ -67,16 +67,16 @@ func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	return since, nil
 }
 
-func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, err error) {
+func (s *Store) openSince(ctx context.Context, root fs.FileInfo) (since time.Time, err error) {
 	others, err := processes.Others(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	for _, p := range others {
-		if name, err := p.Program(); err != nil || name != executable || !s.canInspect(p, root) || !s.worksHere(p, root) {
+		if name, err := p.Program(); err != nil || name != executable || !s.canInspect(p, root) || !s.mayUseStore(p, root) {
 			continue
 		}
-		started, err := p.Started()
+		started, err := p.StartTime()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -88,9 +88,9 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 	return since, ctx.Err()
 }
 
-// worksHere reports whether the store is the data folder of an agent with the environment of the process. It returns
+// mayUseStore reports whether the store is the data folder of an agent with the environment of the process. It returns
 // true if that is unknown.
-func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
+func (s *Store) mayUseStore(p processes.Process, root fs.FileInfo) bool {
 	env, err := p.Environment()
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)

@@ -24,13 +24,13 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	known := map[string]bool{}
 	heads := tr.sessionsWithRecord(known)
 	if len(heads) > len(known) {
-		heads = withoutOthers(heads)
+		heads = newestRecords(heads)
 	}
-	if !tr.failed() { // otherwise known lacks sessions
+	if !tr.hasFailed() { // otherwise known lacks sessions
 		heads = append(heads, tr.sessionsWithoutRecord(known)...)
 		tr.addPlaces()
 	}
-	if tr.failed() {
+	if tr.hasFailed() {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
 	}
 	slices.SortFunc(tr.stray, func(a, b change.Stray) int { return cmp.Compare(a.Path, b.Path) })
@@ -63,8 +63,8 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.
 	return heads
 }
 
-// withoutOthers keeps the newest record of each session. All records of a session have the same messages.
-func withoutOthers(heads []change.Head) (kept []change.Head) {
+// newestRecords keeps the newest record of each session. All records of a session have the same messages.
+func newestRecords(heads []change.Head) (kept []change.Head) {
 	records := map[string][]change.Head{}
 	for _, h := range heads {
 		records[h.ID] = append(records[h.ID], h)

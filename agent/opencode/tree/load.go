@@ -88,7 +88,7 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 		messages(&bare, folder)
 	}
 	tr.addPlaces()
-	if tr.failed() {
+	if tr.hasFailed() {
 		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
 	if !ok && folder == nil && len(tr.stray) == 0 {
@@ -280,7 +280,7 @@ func (tr *treeReader) eachMessage(f *openFolder, visit func(message change.Ref, 
 	}
 	ref := f.ref
 	tr.eachRecordAndFile(f.dir, "", func(name, id string) {
-		if ref.Message = id; !tr.failed() {
+		if ref.Message = id; !tr.hasFailed() {
 			visit(ref, name)
 		}
 	})

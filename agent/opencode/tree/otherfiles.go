@@ -19,7 +19,7 @@ import (
 func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield func(name, id string)) {
 	for _, name := range tr.names(d, message) {
 		switch {
-		case tr.failed():
+		case tr.hasFailed():
 			return
 		case name[0] == '.':
 		case isRecordName(message, name):
@@ -81,7 +81,7 @@ func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if name[0] == '.' || tr.failed() {
+		if name[0] == '.' || tr.hasFailed() {
 			continue
 		}
 		e, err := tr.stat(d, name)

@@ -47,8 +47,8 @@ func (tr *treeReader) close() {
 	tr.buffers.Put(tr.buf)
 }
 
-// failed reports whether an error occurred or ctx ended.
-func (tr *treeReader) failed() bool {
+// hasFailed reports whether an error occurred or ctx ended.
+func (tr *treeReader) hasFailed() bool {
 	if tr.err == nil {
 		tr.err = tr.ctx.Err()
 	}
@@ -137,7 +137,7 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, yield func(id string)) {
 		if !ok || name[0] == '.' {
 			continue
 		}
-		if tr.failed() {
+		if tr.hasFailed() {
 			return
 		}
 		if err := change.ValidateID(id); err != nil {
@@ -149,7 +149,7 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, yield func(id string)) {
 }
 
 func (tr *treeReader) recordIDs(path string) (ids []string) {
-	if tr.failed() {
+	if tr.hasFailed() {
 		return nil
 	}
 	if d := tr.open(path); d != nil {

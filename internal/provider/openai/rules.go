@@ -164,8 +164,8 @@ func findItems(match func(b *request.Block) bool) provider.Find {
 	}
 }
 
-// itemsApart checks O3. Only items with ids are compared: without ids the provider accepts them in any order. A call
-// that is sent in full has no id, and counts as an item after reasoning.
+// itemsApart checks O3. Only items with ids are compared: without ids the provider accepts them in any order. A
+// call that is sent in full has no id, and counts as an item after reasoning.
 func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 	for n := range q.Turns {
 		b := item(q, n)

@@ -27,12 +27,12 @@ func Names() string {
 
 // Title returns the name of a store's agent within a sentence.
 func Title(id change.StoreID) string {
-	return cmp.Or(Named(id.Agent).Title(), id.Agent)
+	return cmp.Or(ByName(id.Agent).Title(), id.Agent)
 }
 
-// Named returns the agent with this name. For an unknown name, as in a journal of another version, it returns an
+// ByName returns the agent with this name. For an unknown name, as in a journal of another version, it returns an
 // agent without a title.
-func Named(name string) agent.Agent {
+func ByName(name string) agent.Agent {
 	if i := slices.IndexFunc(All, func(ag agent.Agent) bool { return ag.Name() == name }); i >= 0 {
 		return All[i]
 	}

@@ -71,7 +71,7 @@ func (env *Env) PrintContinueCommand(agentName string, h change.Head, it string)
 
 // ContinueCommand returns the command that continues a session in its folder.
 func ContinueCommand(agentName string, h change.Head) string {
-	words := agents.Named(agentName).Resume(h.ID)
+	words := agents.ByName(agentName).Resume(h.ID)
 	for i, w := range words {
 		words[i] = ShellWord(w)
 	}

@@ -43,8 +43,8 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 	return &q, NamedSession{}, noRepair
 }
 
-// CleanedHint returns how to bring back a session if "mend clean" removed it, or may have removed it: an archive of rows
-// does not name its sessions. It returns "" if it did not. An empty name means any session.
+// CleanedHint returns how to bring back a session if "mend clean" removed it, or may have removed it: an archive of
+// rows does not name its sessions. It returns "" if it did not. An empty name means any session.
 func (env *Env) CleanedHint(name string) string {
 	maybe := ""
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed, InForce: true, Cause: change.CauseClean, Agent: env.AgentName}) {
@@ -64,10 +64,10 @@ func (env *Env) CleanedHint(name string) string {
 	return fmt.Sprintf("if \"mend clean\" removed it, \"mend undo %s\" brings it back, or another clean in \"mend log\"", maybe)
 }
 
-// OpenStoreOf opens the store of an entry, even if it was moved since.
-func OpenStoreOf(ctx context.Context, env *Env, e change.Entry, write bool) (*mend.Store, error) {
+// OpenEntryStore opens the store of an entry, even if it was moved since.
+func OpenEntryStore(ctx context.Context, env *Env, e change.Entry, write bool) (*mend.Store, error) {
 	if env.Opt.Store == "" {
-		env.Opt.Store = cmp.Or(movedTo(ctx, env, e), e.Store.Root)
+		env.Opt.Store = cmp.Or(movedPath(ctx, env, e), e.Store.Root)
 		defer func() { env.Opt.Store = "" }() // the user did not name it: leave it out of hints
 	}
 	c, err := OpenWith(ctx, env, env.Opt, write)
@@ -80,9 +80,9 @@ func OpenStoreOf(ctx context.Context, env *Env, e change.Entry, write bool) (*me
 	return c, err
 }
 
-// movedTo returns the path of an entry's store if it was moved and is the store that the user names, or one
+// movedPath returns the path of an entry's store if it was moved and is the store that the user names, or one
 // that mend finds; otherwise "".
-func movedTo(ctx context.Context, env *Env, e change.Entry) string {
+func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 	found := env.Opt.Agents.Stores()
 	if env.Opt.Store != "" {
 		found = []mend.Located{{Path: env.Opt.Store}}
@@ -215,9 +215,9 @@ func ShowOperation(env *Env, op show.Operation, release func()) error {
 	return PrintEntries(env, slices.Values(op), related, "")
 }
 
-// UndoneBy returns the names of the entries that undos reverted, one for each group that was reverted
+// RevertedEntries returns the names of the entries that undos reverted, one for each group that was reverted
 // together.
-func (env *Env) UndoneBy(undos []string) (ids []string, err error) {
+func (env *Env) RevertedEntries(undos []string) (ids []string, err error) {
 	for u, err := range env.Opt.Journal.Each(journal.Query{IDs: undos}) {
 		if err != nil {
 			return nil, err
@@ -227,8 +227,8 @@ func (env *Env) UndoneBy(undos []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// Forced returns the error of a change that should overwrite newer changes.
-func Forced(err error) error {
+// ForcedError returns the error of a change that should overwrite newer changes.
+func ForcedError(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err
 	}

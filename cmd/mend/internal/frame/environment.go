@@ -162,8 +162,8 @@ func (env *Env) NoteSkipped(err error) {
 	}
 }
 
-// Paged runs print, and shows its output in the user's pager if standard output is a terminal.
-func (env *Env) Paged(print func() error) (err error) {
+// RunPager runs print, and shows its output in the user's pager if standard output is a terminal.
+func (env *Env) RunPager(print func() error) (err error) {
 	t := env.Terminal
 	t.Page(func(page *term.Terminal) {
 		env.Terminal = page

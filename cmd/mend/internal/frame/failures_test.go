@@ -67,7 +67,7 @@ func TestFailures(t *testing.T) {
 		{change.ErrMalformed, 4, "unusable", `"mend salvage" brings back every row`},
 		{ErrProblems, 1, "problems", ""},
 		{changedMeanwhile(&change.ConflictError{}, "mend fix x"), 3, "conflict", "to plan again, run mend fix x"},
-		{Forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
+		{ForcedError(&change.ConflictError{}), 3, "conflict", "Even by force"},
 		{&ReportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},
 		{&SignalError{os.Interrupt, &changes{}}, 130, "signal", ""},
 		{&SignalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},

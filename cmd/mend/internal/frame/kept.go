@@ -20,13 +20,13 @@ import (
 	"mend/repair"
 )
 
-// DamagedBefore returns the damaged files with copies that were set aside before a time.
-func DamagedBefore(env *Env, before time.Time) []string {
+// DamagedCopies returns the damaged files with copies that were set aside before a time.
+func DamagedCopies(env *Env, before time.Time) []string {
 	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return nil
 	}
-	all, _ := keep.Damaged(dir, before) // an unreadable folder is reported elsewhere
+	all, _ := keep.DamagedFiles(dir, before) // an unreadable folder is reported elsewhere
 	return all
 }
 
@@ -154,8 +154,8 @@ func (x Restorable) StoreID() change.StoreID {
 	return x.Store.ID()
 }
 
-// Named returns the session as one that a name can mean.
-func (x Restorable) Named() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
+// NamedSession returns the session as one that a name can mean.
+func (x Restorable) NamedSession() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
 
 // ListRestorable returns the restorable sessions of the stores, those of the current folder first, then the newest, and
 // the worst error of the stores that cannot be read.

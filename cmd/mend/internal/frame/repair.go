@@ -54,10 +54,10 @@ func (r *RepairBatch) Apply(p show.Proposal) (e change.Entry, err error) {
 		}
 	}
 	how := ""
-	if proof := show.Proven([]show.Proposal{p}); r.One && proof != "" && !show.HasBroken(p.Result.Remaining) {
+	if proof := show.ProvenSessionsText([]show.Proposal{p}); r.One && proof != "" && !show.HasBroken(p.Result.Remaining) {
 		how = ": " + proof
 	}
-	show.Committed(r.Terminal, e, p.Head.Title, how)
+	show.PrintCommitted(r.Terminal, e, p.Head.Title, how)
 	return e, r.checkRepaired(p)
 }
 

@@ -87,14 +87,14 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	}
 	slices.SortStableFunc(all, newestFirst)
-	type sessionOf struct{ agent, id string } // two agents may have sessions with the same id
-	known := map[sessionOf]bool{}
+	type sessionKey struct{ agent, id string } // two agents may have sessions with the same id
+	known := map[sessionKey]bool{}
 	for _, s := range all {
-		known[sessionOf{s.StoreID.Agent, s.ID}] = true
+		known[sessionKey{s.StoreID.Agent, s.ID}] = true
 	}
 	var others []NamedSession
 	add := func(h change.Head, store change.StoreID, c *mend.Store) {
-		if key := (sessionOf{store.Agent, h.ID}); h.ID != "" && !known[key] {
+		if key := (sessionKey{store.Agent, h.ID}); h.ID != "" && !known[key] {
 			known[key], others = true, append(others, NamedSession{h, store, c})
 		}
 	}
@@ -228,7 +228,7 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 // a terminal it lists them on stderr.
 func nameSession(ctx context.Context, env *Env, all []NamedSession, name string) (NamedSession, error) {
 	heads := headsOf(all)
-	i, err := mend.Named(heads, name, show.WorkingFolder())
+	i, err := mend.FindSession(heads, name, show.WorkingFolder())
 	if err == nil {
 		return all[i], nil
 	}
@@ -384,9 +384,9 @@ func OpenNamed(ctx context.Context, env *Env, write bool, names []string) (all [
 	return all, nil, err
 }
 
-// Selected returns the sessions for a verb: the named ones, or those that the filter selects, the ones of
+// Select returns the sessions for a verb: the named ones, or those that the filter selects, the ones of
 // this folder first.
-func (s StoreSessions) Selected(all []change.Head, f SessionFilter) ([]change.Head, error) {
+func (s StoreSessions) Select(all []change.Head, f SessionFilter) ([]change.Head, error) {
 	if s.Named != nil && !f.All() {
 		return nil, Usagef("--here and --since cannot be combined with a session or an error")
 	}
@@ -462,6 +462,6 @@ func shortAge(text string) string {
 
 // IsSession reports whether one or several sessions have that name.
 func IsSession(all []NamedSession, name string) bool {
-	_, err := mend.Named(headsOf(all), name, show.WorkingFolder())
+	_, err := mend.FindSession(headsOf(all), name, show.WorkingFolder())
 	return !errors.Is(err, mend.ErrNoSession)
 }

@@ -28,7 +28,7 @@ func ChangeSetting(key, value string) (e config.Edit, err error) {
 	if e, err = config.PlanEdit(path, key, value); err != nil {
 		return e, &fail.Failure{Code: fail.Usage, Hint: ConfigHint, Err: err}
 	}
-	if e.Changed() {
+	if e.HasChanged() {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return e, err
 		}

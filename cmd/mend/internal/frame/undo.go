@@ -32,7 +32,7 @@ type Reversal struct {
 	Todo    []SessionReversal
 	Changes int // of all plans
 
-	stores map[change.StoreID]*opened
+	stores map[change.StoreID]*storeResult
 	at     map[sessionKey]int // index in Todo
 }
 
@@ -40,7 +40,7 @@ type Reversal struct {
 type SessionReversal struct {
 	IDs     []string // of its entries, newest first
 	Session string
-	*opened
+	*storeResult
 	Repairs []string              // the ids of the repairs to undo or apply again
 	Kind    change.CauseKind      // of the plan
 	Bound   *change.BoundThinking // of the plan
@@ -52,7 +52,7 @@ type SessionReversal struct {
 }
 
 // An opened is a store of entries: the store or the error of opening it, or neither before that.
-type opened struct {
+type storeResult struct {
 	Store     *mend.Store
 	ErrOpened error
 }
@@ -114,14 +114,14 @@ func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 		i, ok := v.at[key]
 		if !ok {
 			if v.stores == nil {
-				v.stores = map[change.StoreID]*opened{}
+				v.stores = map[change.StoreID]*storeResult{}
 			}
 			if v.stores[e.Store] == nil {
-				v.stores[e.Store] = &opened{}
+				v.stores[e.Store] = &storeResult{}
 			}
 			i = len(v.Todo)
 			v.at[key] = i
-			v.Todo = append(v.Todo, SessionReversal{Session: e.Session, opened: v.stores[e.Store], order: v.projectOrder(e)})
+			v.Todo = append(v.Todo, SessionReversal{Session: e.Session, storeResult: v.stores[e.Store], order: v.projectOrder(e)})
 		}
 		n, v.Todo[i].IDs = n+1, append(v.Todo[i].IDs, e.ID)
 	}
@@ -132,8 +132,8 @@ func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 // the error of opening it.
 func (v *Reversal) Open() (err error) {
 	for _, s := range v.Todo {
-		if o := s.opened; o.Store == nil && o.ErrOpened == nil {
-			o.Store, o.ErrOpened = OpenStoreOf(v.Ctx, v.Env, v.Entry(s.IDs[0]), !v.DryRun)
+		if o := s.storeResult; o.Store == nil && o.ErrOpened == nil {
+			o.Store, o.ErrOpened = OpenEntryStore(v.Ctx, v.Env, v.Entry(s.IDs[0]), !v.DryRun)
 		}
 		if len(v.stores) == 1 {
 			err = s.ErrOpened
@@ -148,7 +148,7 @@ func (v *Reversal) Plan() {
 	several := len(v.Todo) > 1
 	for _, o := range v.stores {
 		if several && o.Store != nil {
-			o.Store, o.ErrOpened = o.Store.Listing(v.Ctx)
+			o.Store, o.ErrOpened = o.Store.ListOnce(v.Ctx)
 		}
 	}
 	planned := map[string]bool{} // sessions
@@ -197,9 +197,9 @@ func (v *Reversal) projectOrder(e change.Entry) int8 {
 	return 1
 }
 
-// Planned returns the plan of a session with its ops. Plans of several sessions are made again, so that only
+// MakePlan returns the plan of a session with its ops. Plans of several sessions are made again, so that only
 // one is in memory.
-func (v *Reversal) Planned(s *SessionReversal) (change.Plan, error) {
+func (v *Reversal) MakePlan(s *SessionReversal) (change.Plan, error) {
 	if s.plan != nil {
 		return *s.plan, nil
 	}

@@ -44,7 +44,7 @@ words of the output docs/glossary.md, for the settings "mend config".`,
   mend explain tool_result_missing
   mend explain 'messages.12: tool_use ids were found without tool_result'`,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return env.Paged(func() error {
+			return env.RunPager(func() error {
 				topics := allTopics(env)
 				if len(words) == 0 {
 					env.SetAnswers(ExplainAnswer{Topics: topics})
@@ -148,7 +148,7 @@ type ExplainAnswer struct {
 
 // runExplain explains what the user named: a topic or an error.
 func runExplain(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
-	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
+	if found := append(findTopics(topics, name), similarTopics(topics, name)...); len(found) > 0 {
 		env.SetAnswers(ExplainAnswer{Topics: found})
 		for _, t := range found {
 			printTopic(env.Terminal, t)
@@ -180,9 +180,9 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 	return found
 }
 
-// likeTopics returns the topics of other agents whose code has a prefix before that code, such as
+// similarTopics returns the topics of other agents whose code has a prefix before that code, such as
 // thread-archived.
-func likeTopics(topics []topicJSON, name string) []topicJSON {
+func similarTopics(topics []topicJSON, name string) []topicJSON {
 	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }
 
@@ -196,7 +196,7 @@ func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics
 	}
 	apiError := show.APIErrorJSON(e)
 	env.SetAnswers(ExplainAnswer{Topics: show.NonNil(found), APIError: &apiError})
-	env.Printf("%s\n\n", wrapped(env.Terminal, e.Explanation))
+	env.Printf("%s\n\n", wrap(env.Terminal, e.Explanation))
 	for _, t := range found {
 		printTopic(env.Terminal, t)
 	}
@@ -237,7 +237,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 	case o.Kind == kindClass:
 		title += term.Faint("  a kind of damage")
 	}
-	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
+	t.Printf("%s\n%s\n", title, wrap(t, o.Meaning))
 	var rows []term.Row
 	for _, fact := range [][2]string{
 		{"Error", o.Words},
@@ -267,8 +267,8 @@ func tierText(o topicJSON) string {
 	return string(o.Tier) + ": " + o.Tier.Meaning()
 }
 
-// wrapped wraps a paragraph for the terminal.
-func wrapped(t *term.Terminal, text string) term.Text {
+// wrap wraps a paragraph for the terminal.
+func wrap(t *term.Terminal, text string) term.Text {
 	return term.Wrap(term.Escape(text), t.TextWidth())
 }
 

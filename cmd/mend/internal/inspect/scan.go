@@ -63,7 +63,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request && !f.text && f.from == "":
-				return env.Paged(func() error { return runScan(cmd.Context(), env, names, f) })
+				return env.RunPager(func() error { return runScan(cmd.Context(), env, names, f) })
 			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.All():
 				return frame.Usagef("--request and --text need one session, and cannot be combined with other flags")
 			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
@@ -107,12 +107,12 @@ func scanConversation(ctx context.Context, env *frame.Env, names []string) error
 		case gone[0].Store == nil:
 			return gone[0].NoStore(env)
 		}
-		return env.Paged(func() error { return printKept(ctx, env, gone[0].Store, gone[0].Head) })
+		return env.RunPager(func() error { return printKept(ctx, env, gone[0].Store, gone[0].Head) })
 	}
 	if err != nil {
 		return err
 	}
-	return env.Paged(func() error { return printConversation(ctx, env, c, head) })
+	return env.RunPager(func() error { return printConversation(ctx, env, c, head) })
 }
 
 func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) error {
@@ -170,12 +170,12 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 
 // scan examines the sessions of a store and prints the findings.
 func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
-	c := s.Cached()
+	c := s.WithCache()
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return err
 	}
-	heads, err := s.Selected(all, r.flags.SessionFilter)
+	heads, err := s.Select(all, r.flags.SessionFilter)
 	if err != nil {
 		return err
 	}

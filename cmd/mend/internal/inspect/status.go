@@ -150,7 +150,7 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
-		pending, conflicted = append(pending, c.Owned(ctx, open)...), append(conflicted, c.Owned(ctx, undecided)...)
+		pending, conflicted = append(pending, c.OwnedEntries(ctx, open)...), append(conflicted, c.OwnedEntries(ctx, undecided)...)
 		last, earlier, err := c.Look(ctx, lookTime)
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()
@@ -563,7 +563,7 @@ const keepLook = time.Second
 
 // keepStatus returns the coverage of each agent, nil if it is unknown.
 func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *keepStatusJSON {
-	s := keepStatusJSON{Automatic: frame.LoadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedBefore(env, time.Now().Add(time.Minute)))}
+	s := keepStatusJSON{Automatic: frame.LoadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedCopies(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
@@ -571,7 +571,7 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 		for _, client := range clients {
 			id := client.ID()
 			coverage := coverageJSON{Agent: id.Agent}
-			heads, err := client.Cached().Sessions(ctx)
+			heads, err := client.WithCache().Sessions(ctx)
 			if err != nil {
 				continue // status has reported it
 			}

@@ -94,8 +94,8 @@ func (m *markdown) quote(text string) {
 	m.line("> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> "))
 }
 
-// fenced writes a text unchanged. The fence is longer than any in the text.
-func (m *markdown) fenced(text string) {
+// fence writes a text unchanged. The fence is longer than any in the text.
+func (m *markdown) fence(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -127,7 +127,7 @@ func (m *markdown) add(agent string, x mend.ConversationItem) {
 	case b == nil:
 	case b.Type == request.ToolUse:
 		m.line("**" + b.ToolName + "**")
-		m.fenced(allInput(b))
+		m.fence(allInput(b))
 		m.result(cmp.Or(x.Result, b), x)
 	case b.Type == request.ToolResult:
 		m.line("Result of a call that does not exist:")
@@ -171,7 +171,7 @@ func (m *markdown) result(b *request.Block, x mend.ConversationItem) {
 	}
 	switch {
 	case len(text) > 0:
-		m.fenced(strings.Join(text, "\n"))
+		m.fence(strings.Join(text, "\n"))
 	case !x.Ended:
 		m.line("No result.")
 	}

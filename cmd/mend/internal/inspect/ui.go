@@ -156,8 +156,8 @@ func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	}
 }
 
-// printed returns the lines that print prints on a terminal of that width, 0 for any width.
-func (b *uiBackend) printed(width int, print func(a *frame.Env) error) (lines []ui.Line, err error) {
+// printLines returns the lines that print prints on a terminal of that width, 0 for any width.
+func (b *uiBackend) printLines(width int, print func(a *frame.Env) error) (lines []ui.Line, err error) {
 	env, out, done := b.quiet()
 	defer done()
 	env.Width = width
@@ -190,7 +190,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		cached := c.Cached()
+		cached := c.WithCache()
 		heads, err := cached.Sessions(ctx)
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -278,24 +278,24 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	return s
 }
 
-// lostAt returns a restorable session.
-func (b *uiBackend) lostAt(key uiKey) (x frame.Restorable, known bool) {
+// restorable returns a restorable session.
+func (b *uiBackend) restorable(key uiKey) (x frame.Restorable, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x, known = b.lost[key]
 	return x, known
 }
 
-// with runs f with the client of a session's store, and its head. listed is false if only a copy exists.
-func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
+// withSession runs f with the client of a session's store, and its head. listed is false if only a copy exists.
+func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	x, known := b.lostAt(uiKey{s.Store, s.ID})
+	x, known := b.restorable(uiKey{s.Store, s.ID})
 	c := b.clients[s.Store]
 	switch {
 	case c == nil && known:
-		return x.Named().NoStore(b.Env)
+		return x.NamedSession().NoStore(b.Env)
 	case c == nil:
 		return mend.ErrNoSession
 	}
@@ -331,7 +331,7 @@ func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
 	c, key := b.clients[s.Store], uiKey{s.Store, s.ID}
-	x, known := b.lostAt(key)
+	x, known := b.restorable(key)
 	if c == nil {
 		s.Gone = !known
 		return lostSession(s, x), nil
@@ -413,7 +413,7 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 
 // Conversation implements [ui.Backend].
 func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if text := frame.StateTexts[s.State]; s.Lost && text != "" {
 			items = append(items, ui.Item{Faults: []ui.Fault{{Why: text, Fix: "r brings it back, after you have seen what that does."}}})
 		}
@@ -509,7 +509,7 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 
 // Explain implements [ui.Backend].
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines []ui.Line, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if !listed {
 			lines = []ui.Line{{Text: frame.StateTexts[s.State]}}
 			return nil
@@ -518,7 +518,7 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines
 		if err != nil && f.Err == nil {
 			return err
 		}
-		lines, err = b.printed(width, func(a *frame.Env) error {
+		lines, err = b.printLines(width, func(a *frame.Env) error {
 			printFinding(a, f, true)
 			var shown []string
 			for _, d := range f.Diagnoses {
@@ -539,7 +539,7 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines
 
 // Continue implements [ui.Backend].
 func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		text = "It cannot be continued before it is brought back: r."
 		if listed {
 			text = "To continue it: " + frame.ContinueCommand(c.ID().Agent, h)
@@ -652,12 +652,12 @@ func (b *uiBackend) withHint(err error) error {
 // propose plans the repair or restore of a session; with changes the lines have each change.
 func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
 	step = uiStep{session: s, name: show.QuotedTitle(s.Title, s.ID)}
-	step.err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+	step.err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if s.Lost || !listed {
 			done, err := b.proposeRestore(ctx, c, h)
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
 			step.ops = done.Plan.Ops
-			step.lines, _ = b.printed(0, func(a *frame.Env) error { // it returns no error
+			step.lines, _ = b.printLines(0, func(a *frame.Env) error { // it returns no error
 				frame.PrintRestore(a, h, done)
 				return nil
 			})
@@ -673,7 +673,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 			return err
 		}
 		p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result}
-		if proof := show.Proven([]show.Proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
+		if proof := show.ProvenSessionsText([]show.Proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
 			step.proof = proof
 		}
 		step.ops, step.lines = result.Plan.Ops, planLines(p, step.proof)
@@ -788,7 +788,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		t := &v.Todo[i]
 		var p change.Plan
 		if t.Err == nil {
-			p, t.Err = v.Planned(t)
+			p, t.Err = v.MakePlan(t)
 		}
 		first := env.Entry(t.IDs[0])
 		step := uiStep{name: frame.NameRepairs(len(t.IDs), 1, first), ops: p.Ops, err: t.Err}
@@ -823,7 +823,7 @@ func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, re
 		ids, err = frame.Newest(ctx, env, find, none)
 	}
 	if err == nil && redo {
-		return env.UndoneBy(ids)
+		return env.RevertedEntries(ids)
 	}
 	return ids, err
 }
@@ -857,7 +857,7 @@ func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, er
 		return nil, err
 	}
 	if len(op) > 1 {
-		return b.printed(width, func(a *frame.Env) error { return frame.ShowOperation(a, op, func() {}) })
+		return b.printLines(width, func(a *frame.Env) error { return frame.ShowOperation(a, op, func() {}) })
 	}
 	e, ops, err := b.Opt.Journal.Show(op[0].ID)
 	if err != nil {
@@ -871,7 +871,7 @@ func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, er
 	if ops != nil {
 		head = []change.Op{}
 	}
-	lines, err := b.printed(width, func(a *frame.Env) error {
+	lines, err := b.printLines(width, func(a *frame.Env) error {
 		show.Entry(a.Terminal, e, head, related[e.ID], nil, "")
 		return nil
 	})

@@ -40,7 +40,7 @@ comments; the first line of the output is its path. For example:
 			if err != nil {
 				return err
 			}
-			return env.Paged(func() error { return printConfig(env, c, keys) })
+			return env.RunPager(func() error { return printConfig(env, c, keys) })
 		},
 		ValidArgsFunction: frame.CompleteSettings(""),
 	}
@@ -72,7 +72,7 @@ func editSetting(env *frame.Env, key, value string) error {
 		return err
 	}
 	done := "Changed"
-	if !e.Changed() {
+	if !e.HasChanged() {
 		done = "Nothing to change in"
 	}
 	env.Printf("%s %s.\n", done, term.ShortenHome(e.Path))

@@ -105,8 +105,8 @@ func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry)
 	return nil
 }
 
-// withData reports whether an entry still has its texts.
-func withData(e change.Entry) bool { return !e.Erased }
+// hasTexts reports whether an entry still has its texts.
+func hasTexts(e change.Entry) bool { return !e.Erased }
 
 type freedAnswer struct {
 	Entries int      `json:"entries,omitempty"`
@@ -131,7 +131,7 @@ type damagedJSON struct {
 }
 
 func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, copies bool) error {
-	damaged := frame.DamagedBefore(env, time.Now())
+	damaged := frame.DamagedCopies(env, time.Now())
 	if len(damaged) > 0 && !f.DryRun { // first transfer their readable copies
 		if err := env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
 			return err
@@ -143,7 +143,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	case isRepair && copies:
 		return frame.Usagef("--copies needs a session, and %s is a repair", name)
 	case isRepair:
-		err = x.add(env, *q, withData)
+		err = x.add(env, *q, hasTexts)
 	case err == nil:
 		x, err = erasureOf(ctx, env, s, copies)
 		x.damaged = damaged
@@ -206,7 +206,7 @@ func (x *erasure) answer(env *frame.Env) {
 // erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
 func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
 	if !copies {
-		if err = x.add(env, journal.Query{Session: s.ID, Agent: s.StoreID.Agent}, withData); err != nil {
+		if err = x.add(env, journal.Query{Session: s.ID, Agent: s.StoreID.Agent}, hasTexts); err != nil {
 			return x, err
 		}
 	}
@@ -458,7 +458,7 @@ func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Po
 	env.SetAnswer("copies", 0)
 	var aside []string
 	if p.Of.Agent == "" && p.Of.Store == nil { // they may have copies of any
-		aside = frame.DamagedBefore(env, p.Before)
+		aside = frame.DamagedCopies(env, p.Before)
 	}
 	if err != nil || old == 0 && len(aside) == 0 {
 		return err

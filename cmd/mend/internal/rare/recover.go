@@ -129,13 +129,13 @@ func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision,
 	if err != nil {
 		return err
 	}
-	c, err := frame.OpenStoreOf(ctx, env, e, !f.DryRun)
+	c, err := frame.OpenEntryStore(ctx, env, e, !f.DryRun)
 	var p change.Plan
 	switch {
 	case err == nil:
 		e, p, err = c.ProposeResolve(ctx, e.ID, d)
 	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is written there
-		e, err = env.Opt.Journal.Unresolved(e.ID)
+		e, err = env.Opt.Journal.FindUnresolved(e.ID)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision,
 		}
 		if len(p.Ops) > 0 {
 			if by, err = b.Apply(c, p); err != nil {
-				return by, frame.Forced(err)
+				return by, frame.ForcedError(err)
 			}
 		}
 		e, err = env.Opt.Journal.Resolve(e, d, by.ID)

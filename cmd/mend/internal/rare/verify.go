@@ -127,7 +127,7 @@ func (a *VerifyAnswer) checkBeside(ctx context.Context, env *frame.Env) error {
 		if e.Forgotten || !e.Kind().WholeFiles() {
 			continue
 		}
-		c, err := frame.OpenStoreOf(ctx, env, e, false)
+		c, err := frame.OpenEntryStore(ctx, env, e, false)
 		if err == nil && c.ID().Root != e.Store.Root && !c.Owns(ctx, e) { // the user named another store
 			continue
 		}

@@ -104,7 +104,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certain(found)
 	if !ok {
-		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {
+		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(heads)), f); err != nil {
 			return x, nil, err
 		}
 	}
@@ -114,8 +114,8 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	return x, stores[x.Session.ID], nil
 }
 
-// broken returns a text with the number of broken sessions.
-func broken(n, all int) string {
+// brokenText returns a text with the number of broken sessions.
+func brokenText(n, all int) string {
 	verb := "are"
 	if n == 1 {
 		verb = "is"

@@ -71,7 +71,7 @@ second such error.
 			case len(words) == 0:
 			case strings.TrimSpace(text) == "":
 				return frame.Usagef("the error text is empty")
-			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
+			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.hasFilter() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
 			case text == "." && !namesSession(cmd.Context(), env, text): // no error either
 				names = []string{text}
@@ -103,9 +103,9 @@ type FixAnswer struct {
 	frame.ContinueAnswer
 }
 
-// narrows reports whether flags select the repairs of the named session. Otherwise fix also restores that
+// hasFilter reports whether flags select the repairs of the named session. Otherwise fix also restores that
 // session.
-func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }
+func (f *repairFlags) hasFilter() bool { return f.latent || f.setAside || len(f.classes) > 0 }
 
 // namesSession reports whether a text is the name of a session rather than an error.
 func namesSession(ctx context.Context, env *frame.Env, text string) bool {
@@ -128,7 +128,7 @@ func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	text, err := term.Await(ctx, func() ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
 			readings := culprit.Readings(env.Opt.Agents, text)
-			known := asked || sessionID().Match(text) || wayOf(readings) != nil || slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
+			known := asked || sessionID().Match(text) || findWay(readings) != nil || slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
 				t.PrintErr("mend knows no error in this text. Paste the rest, or press Enter again:\n")
 			}

@@ -165,7 +165,7 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 		return unrelated
 	}
 	release() // a person may read the log for a long time
-	return errors.Join(err, env.Paged(func() error { return printLog(env, es, related, none, verbose) }))
+	return errors.Join(err, env.RunPager(func() error { return printLog(env, es, related, none, verbose) }))
 }
 
 // logStates are the states of entries, as log shows them.
@@ -317,7 +317,7 @@ func operationText(env *frame.Env, e change.Entry) string {
 
 // effectOf computes the current effect of an entry from its store. It releases the journal first.
 func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func()) (x show.Effect) {
-	c, err := frame.OpenStoreOf(ctx, env, e, false)
+	c, err := frame.OpenEntryStore(ctx, env, e, false)
 	if release(); err == nil {
 		x.Effect, err = c.Effect(ctx, e)
 	}
@@ -451,24 +451,24 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 
 // exportedSession returns the entries, newest first, of the session that the user names.
 func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) {
-	type sessionOf struct{ agent, id string }
+	type sessionKey struct{ agent, id string }
 	var heads []change.Head
-	var sessions []sessionOf
-	known := map[sessionOf]bool{}
+	var sessions []sessionKey
+	known := map[sessionKey]bool{}
 	for _, e := range all {
-		if of := (sessionOf{e.Store.Agent, e.Session}); !known[of] {
+		if of := (sessionKey{e.Store.Agent, e.Session}); !known[of] {
 			known[of], sessions = true, append(sessions, of)
 			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
 		}
 	}
-	i, err := mend.Named(heads, name, show.WorkingFolder())
+	i, err := mend.FindSession(heads, name, show.WorkingFolder())
 	if errors.Is(err, mend.ErrNoSession) {
 		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, and none of such a session", name)
 	}
 	if err != nil {
 		return nil, fail.WithHint(err, "use the whole id, or --agent")
 	}
-	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionOf{e.Store.Agent, e.Session} != sessions[i] }), nil
+	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
 // An exported is a journal that was made of an export, with the entries that the user asks for. The export of a
@@ -530,7 +530,7 @@ func printExported(env *frame.Env, all []exportedEntry) error {
 		rows = append(rows, slices.Insert(row, 3, any(show.ActorName(&by))))
 	}
 	env.SetAnswers(show.RepairsAnswer{Repairs: list})
-	return env.Paged(func() error {
+	return env.RunPager(func() error {
 		defer env.Buffer()()
 		env.PrintRows(rows, "")
 		if len(rows) == 0 {
@@ -543,7 +543,7 @@ func printExported(env *frame.Env, all []exportedEntry) error {
 // showExported shows the repairs with an id in full; several journals may have the id.
 func showExported(env *frame.Env, all []exportedEntry) error {
 	list := []show.RepairJSON{}
-	return env.Paged(func() error {
+	return env.RunPager(func() error {
 		for _, x := range all {
 			e, ops, err := x.journal.Show(x.ID)
 			if err != nil { // the export has no images

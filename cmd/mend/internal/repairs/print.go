@@ -117,8 +117,8 @@ func (r *repairRun) end(err error) error {
 // printContinue prints how to continue the repaired session, for several the one used last.
 func (r *repairRun) printContinue() {
 	var done []show.Proposal
-	for _, p := range nonEmptyPlans(r.repaired()) {
-		if len(remainingBroken([]show.Proposal{p})) == 0 && len(r.Done) > 0 {
+	for _, p := range nonEmptyPlans(r.repairedSessions()) {
+		if len(stillBroken([]show.Proposal{p})) == 0 && len(r.Done) > 0 {
 			done = append(done, p)
 		}
 	}
@@ -150,7 +150,7 @@ func (r *repairRun) printTotals(todo int) {
 		}
 	}
 	text += "."
-	if proof := show.Proven(r.repaired()); proof != "" && r.Made > 0 {
+	if proof := show.ProvenSessionsText(r.repairedSessions()); proof != "" && r.Made > 0 {
 		text += term.Sprintf(" What was repaired %s.", proof)
 	}
 	if r.Made > 1 {
@@ -165,13 +165,13 @@ const maxNamed = 3
 // printVerdict prints what is still broken, or the result of the simulation, and how many records only the
 // provider can judge.
 func (r *repairRun) printVerdict() {
-	ps := r.repaired()
+	ps := r.repairedSessions()
 	var left []string
 	suspects := 0
 	for _, p := range ps {
 		suspects += len(p.Result.Suspects)
 	}
-	for _, d := range remainingBroken(ps) {
+	for _, d := range stillBroken(ps) {
 		left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
 	}
 	if n := len(left); n > 0 {
@@ -189,8 +189,8 @@ func (r *repairRun) printVerdict() {
 
 // printProof prints the versions of the agent with which the repaired sessions work.
 func (r *repairRun) printProof(ps []show.Proposal) {
-	proof := show.Proven(ps)
-	if proof == "" || len(remainingBroken(ps)) > 0 {
+	proof := show.ProvenSessionsText(ps)
+	if proof == "" || len(stillBroken(ps)) > 0 {
 		return
 	}
 	them := "After the repair it "
@@ -200,8 +200,8 @@ func (r *repairRun) printProof(ps []show.Proposal) {
 	r.Say("%s", term.Good(them+proof+"."))
 }
 
-// remainingBroken returns the findings that still break sessions.
-func remainingBroken(ps []show.Proposal) (all []repair.Diagnosis) {
+// stillBroken returns the findings that still break sessions.
+func stillBroken(ps []show.Proposal) (all []repair.Diagnosis) {
 	for _, p := range ps {
 		for _, d := range p.Result.Remaining {
 			if d.Severity == repair.Broken {

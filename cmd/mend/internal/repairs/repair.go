@@ -114,7 +114,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			all, err = c.Sessions(ctx)
 		}
 		if err == nil {
-			heads, failed := c.Selected(all, f.SessionFilter)
+			heads, failed := c.Select(all, f.SessionFilter)
 			if failed != nil {
 				return failed
 			}
@@ -166,7 +166,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 func (r *repairRun) leaveToMove() bool {
 	moves := slices.ContainsFunc(r.proposals, lacksFolder)
 	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
-		return lacksFolder(p) && len(p.Result.Plan.Ops) == 0 && len(remainingBroken([]show.Proposal{p})) == 1
+		return lacksFolder(p) && len(p.Result.Plan.Ops) == 0 && len(stillBroken([]show.Proposal{p})) == 1
 	})
 	r.others = r.others || moves
 	return moves
@@ -183,7 +183,7 @@ func repairByError(ctx context.Context, env *frame.Env, f repairFlags, req repai
 // repairCulprit repairs the session that an error came from, or shows other help.
 func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
 	e := req.Error
-	prose := wayOf(readings)
+	prose := findWay(readings)
 	if prose != nil {
 		env.SetAnswers(FixAnswer{Ways: []way{*prose}})
 		env.Say("%s: this is how mend understands it.", prose.What)
@@ -245,7 +245,7 @@ func (r *repairRun) offersAside() bool {
 	if !r.named || r.flags.setAside || r.flags.DryRun || r.flags.Yes || !r.CanAsk || r.JSON || len(r.Failed) > 0 || r.Ctx.Err() != nil {
 		return false
 	}
-	return slices.ContainsFunc(r.repaired(), func(p show.Proposal) bool {
+	return slices.ContainsFunc(r.repairedSessions(), func(p show.Proposal) bool {
 		return slices.ContainsFunc(p.Result.Remaining, func(d repair.Diagnosis) bool { return d.CanSetAside })
 	})
 }
@@ -286,7 +286,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			if !named && !needsRepair(ctx, c, h, req) {
 				continue
 			}
-			reload = agents.Named(c.ID().Agent).Reload(h.ID)
+			reload = agents.ByName(c.ID().Agent).Reload(h.ID)
 			bar.Clear()
 			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
 				return err
@@ -485,8 +485,8 @@ var (
 	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
-// repaired returns the proposals of sessions that were repaired.
-func (r *repairRun) repaired() []show.Proposal {
+// repairedSessions returns the proposals of sessions that were repaired.
+func (r *repairRun) repairedSessions() []show.Proposal {
 	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[stayedBack{p.Store, p.Head.ID}] })
 }
 

@@ -47,7 +47,7 @@ func TestTables(t *testing.T) {
 			r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(context.Background(), &frame.Env{Terminal: t}, n)}, proposals: ps}
 			r.show(ps)
 			for i, e := range tables.Entries(min(n, 2)) {
-				show.Committed(t, e, ps[i].Head.Title, "")
+				show.PrintCommitted(t, e, ps[i].Head.Title, "")
 				r.Done = append(r.Done, e)
 				r.Made++
 				r.Sessions[e.Session] = true

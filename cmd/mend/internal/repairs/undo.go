@@ -100,7 +100,7 @@ func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) err
 		if err != nil {
 			return err
 		}
-		if v.Names, err = env.UndoneBy(undos); err != nil {
+		if v.Names, err = env.RevertedEntries(undos); err != nil {
 			return err
 		}
 	default:
@@ -124,7 +124,7 @@ type undoRun struct {
 func (v *undoRun) printDiff(t *term.Terminal) {
 	for i := range v.Todo {
 		if s := &v.Todo[i]; s.Err == nil {
-			if p, err := v.Planned(s); err == nil { // otherwise apply returns the error
+			if p, err := v.MakePlan(s); err == nil { // otherwise apply returns the error
 				show.Ops(t, p.Ops)
 			}
 		}
@@ -188,7 +188,7 @@ func (v *undoRun) revert() error {
 		Show: func() { v.show(done.all, sessions) },
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range sessions {
-				p, err := v.Planned(s)
+				p, err := v.MakePlan(s)
 				one := v.step(s, p, err)
 				one.Apply = func(b *frame.Batch) (change.Entry, error) {
 					e, err := b.Apply(s.Store, p)
@@ -198,7 +198,7 @@ func (v *undoRun) revert() error {
 						done.made = append(done.made, s.Repairs...)
 					}
 					if v.flags.Force {
-						err = frame.Forced(err)
+						err = frame.ForcedError(err)
 					}
 					return e, err
 				}

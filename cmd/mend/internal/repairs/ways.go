@@ -55,8 +55,8 @@ func readWays() (all []way) {
 // notProse matches text of programs rather than people.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
-// wayOf returns the way that a person's description fits, or nil for an error and for any other text.
-func wayOf(readings []repair.APIError) *way {
+// findWay returns the way that a person's description fits, or nil for an error and for any other text.
+func findWay(readings []repair.APIError) *way {
 	text := readings[0].Text
 	if slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised }) || len(text) > 600 || notProse.MatchString(text) {
 		return nil
@@ -230,7 +230,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 		}
 	case len(found) > 0:
 		head, command = found[0].Session, "fix"
-		env.Say("%s", show.SentenceCase(broken(len(found), len(heads))))
+		env.Say("%s", show.SentenceCase(brokenText(len(found), len(heads))))
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 	case len(heads) == 0 || readings[0].About == request.AboutStore:
 		env.Say("No session is broken: mend looked at %s.", term.Count(len(heads), "session"))

@@ -75,7 +75,7 @@ func TestErrorsMatchNoWay(t *testing.T) {
 }
 
 func wayNamed(text string) string {
-	if w := wayOf(culprit.Readings(agents.All, []byte(text))); w != nil {
+	if w := findWay(culprit.Readings(agents.All, []byte(text))); w != nil {
 		return w.Name
 	}
 	return ""

@@ -27,7 +27,7 @@ func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.W
 	for _, d := range u.Fixed {
 		env.SayAt(2, "%s", term.OneLine(d.Why+" "+d.Fix, 400))
 	}
-	show.Trimmed(env.Terminal, u.Outputs)
+	show.PrintTrimmed(env.Terminal, u.Outputs)
 	show.Sizes(env.Terminal, u.Before, u.After, u.Window)
 	if err := frame.ApplyOne(ctx, env, c, f, u.Plan, head, "Remove the newest compaction of %s?"); err != nil {
 		return err

@@ -209,7 +209,7 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 			env.Say("To bring one back: %s", term.Command(env.CommandLine("restore", all[0].Session.ID)))
 		}
 		if i := slices.IndexFunc(all, func(x frame.Restorable) bool { return x.Store == nil }); i >= 0 {
-			err := all[i].Named().NoStore(env)
+			err := all[i].NamedSession().NoStore(env)
 			_, hint := fail.Classify(err)
 			env.Note(err.Error() + ": " + hint)
 		}
@@ -365,7 +365,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 			if b.Made > 1 {
 				e.ID = mend.OperationOf(e)
 			}
-			show.Committed(env.Terminal, e, head.Title, "")
+			show.PrintCommitted(env.Terminal, e, head.Title, "")
 		},
 	})
 	switch {
@@ -434,13 +434,13 @@ type Answer struct {
 	frame.ContinueAnswer
 }
 
-// openFor opens the store of the agent that has another store at a path.
-func openFor(ctx context.Context, env *frame.Env, path string, write bool) (*mend.Store, error) {
+// openSameAgent opens the store of the agent that has another store at a path.
+func openSameAgent(ctx context.Context, env *frame.Env, path string, write bool) (*mend.Store, error) {
 	var first error
 	for _, o := range frame.AgentOptions(env) {
 		c, err := mend.Open(o)
 		if err == nil {
-			err = c.OpensBeside(path)
+			err = c.CheckOther(path)
 		}
 		if err == nil {
 			return frame.OpenWith(ctx, env, o, write)
@@ -458,11 +458,11 @@ func openFor(ctx context.Context, env *frame.Env, path string, write bool) (*men
 // runRestoreFrom restores sessions that another store of the agent has and this one lacks: all, or the one that the
 // user names, with its subagents.
 func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r mend.RestoreRequest) error {
-	c, err := openFor(ctx, env, r.From, !f.DryRun)
+	c, err := openSameAgent(ctx, env, r.From, !f.DryRun)
 	if err != nil {
 		return err
 	}
-	heads, unread, err := c.MissingFrom(ctx, r.From)
+	heads, unread, err := c.ListMissing(ctx, r.From)
 	if err != nil {
 		return err
 	}
@@ -471,7 +471,7 @@ func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	if len(names) > 0 {
-		if heads, err = named(heads, names[0], r.From); err != nil {
+		if heads, err = withSubagents(heads, names[0], r.From); err != nil {
 			return env.Both(ctx, unread, err)
 		}
 		if len(heads) == 1 {
@@ -486,9 +486,9 @@ func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame
 	return env.Both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.ShortenHome(r.From)+"."))
 }
 
-// named returns the session among heads that the user names, and its subagents, at any depth.
-func named(heads []change.Head, name, from string) ([]change.Head, error) {
-	i, err := mend.Named(heads, name, show.WorkingFolder())
+// withSubagents returns the session among heads that the user names, and its subagents, at any depth.
+func withSubagents(heads []change.Head, name, from string) ([]change.Head, error) {
+	i, err := mend.FindSession(heads, name, show.WorkingFolder())
 	if errors.Is(err, mend.ErrNoSession) {
 		return nil, fail.New(fail.Usage, "\"mend restore --from\" without a session shows all of them", "%s has no session %q that this store lacks", term.ShortenHome(from), name)
 	}
@@ -547,7 +547,7 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 	for _, x := range lost {
 		ok, err := makeStore(ctx, env, f, x.StoreID())
 		if made = made || ok; err == nil && !ok {
-			err = x.Named().NoStore(env)
+			err = x.NamedSession().NoStore(env)
 		}
 		if !ok {
 			left = fail.Worst(left, err)

@@ -111,7 +111,7 @@ func salvageQuestion(s mend.Salvage) string {
 
 // printSalvaged prints the result, the path of the damaged file, and the next step.
 func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
-	show.Committed(env.Terminal, e, e.Cause.Title, "")
+	show.PrintCommitted(env.Terminal, e, e.Cause.Title, "")
 	folder := c.ID().Root
 	if c.ID().Kind == "sqlite" {
 		folder = filepath.Dir(folder)

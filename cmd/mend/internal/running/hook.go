@@ -186,7 +186,7 @@ func (h *recoverer) serve(
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() { others.Run(watching) })
 	work.Go(func() {
-		watch.Run(watching, frame.WatchedStore{Store: h.client, Reader: h.client.Reader()}, h.following(ctx, hello.Directory))
+		watch.Run(watching, frame.WatchedStore{Store: h.client, Reader: h.client.Reader()}, h.watchOptions(ctx, hello.Directory))
 	})
 	ended := make(chan error, 1)
 	answer := h.questions(ctx, pipe, others)
@@ -216,10 +216,10 @@ func (h *recoverer) serve(
 	return err
 }
 
-// following returns how the hook follows the store: a prompt can fail before the agent asks, without an
+// watchOptions returns how the hook follows the store: a prompt can fail before the agent asks, without an
 // event, and an agent that has ended can leave an error. Other hooks follow the sessions of other
 // directories.
-func (h *recoverer) following(ctx context.Context, directory string) watch.Options {
+func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Options {
 	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
 		o.Poll = seconds(h.config.WatchPollSeconds) // each look lists the sessions
@@ -241,7 +241,7 @@ func (h *recoverer) following(ctx context.Context, directory string) watch.Optio
 func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
-	h.hook.AgentEnded()
+	h.hook.EndAgent()
 	for _, id := range w.Sessions() {
 		head, err := h.client.Session(ctx, id)
 		if err == nil {

@@ -100,7 +100,7 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 		noteFirstKeep(env, dir)
 	}
 	r := keepRun{Env: env, dry: f.DryRun, states: []show.KeptStateJSON{}}
-	err = env.Opt.Journal.KeptIn(dir, keep.Options{ReadOnly: f.DryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+	err = env.Opt.Journal.WithCopies(dir, keep.Options{ReadOnly: f.DryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		r.stores, r.states = []keptJSON{}, r.states[:0]
 		for _, client := range clients {
 			if err := r.store(ctx, k, client); err != nil {
@@ -115,7 +115,7 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 			if err != nil {
 				return err
 			}
-			r.thinned(freed, c)
+			r.printThinning(freed, c)
 		}
 		r.size = k.Size()
 		return nil
@@ -236,8 +236,8 @@ func whyNone(err error) string {
 	return "it is in the copy of the session that it belongs to"
 }
 
-// thinned prints the result of thinning.
-func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
+// printThinning prints the result of thinning.
+func (r *keepRun) printThinning(freed keep.Freed, c config.Config) {
 	if freed.States > 0 {
 		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
 	}
@@ -349,7 +349,7 @@ func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Ev
 }
 
 func (t *turnKeeper) copy(ctx context.Context, session string) {
-	if !t.on() {
+	if !t.isEnabled() {
 		return
 	}
 	head, err := t.client.Session(ctx, session)
@@ -363,7 +363,7 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 // catchUp copies the sessions that have changed since a time without a reported end of a turn: "opencode run"
 // ends with the turn.
 func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
-	if !t.on() {
+	if !t.isEnabled() {
 		return
 	}
 	heads, err := t.client.Sessions(ctx)
@@ -375,12 +375,12 @@ func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
-// on reports whether copies are made.
-func (a automaticKeep) on() bool { return a.config.Keep }
+// isEnabled reports whether copies are made.
+func (a automaticKeep) isEnabled() bool { return a.config.Keep }
 
 // keep copies sessions. It reports errors only in the log.
 func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
-	if !a.on() || len(heads) == 0 {
+	if !a.isEnabled() || len(heads) == 0 {
 		return
 	}
 	notice := func(text string) { a.log.Warn("keeping", "note", text) }

@@ -346,7 +346,7 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 	v := s.store.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head})
 	switch {
 	case v.Entry != "":
-		s.repaired(v.Entry)
+		s.showRepair(v.Entry)
 	case v.Err != nil && ctx.Err() == nil:
 		s.leave(head, v.Worst, v.Err)
 	}
@@ -355,8 +355,8 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 
 func (s *watchedStore) key(head change.Head) string { return s.store.client.ID().Root + " " + head.ID }
 
-// repaired shows a repair.
-func (s *watchedStore) repaired(id string) {
+// showRepair shows a repair.
+func (s *watchedStore) showRepair(id string) {
 	e, _, err := s.Opt.Journal.Show(id)
 	if err != nil {
 		s.log.Warn("reading a repair", "repair", id, "error", err)

@@ -230,11 +230,11 @@ func (d *structDiff) members(x, y jsonedit.Value) {
 		after[string(name)] = v
 	}
 	for name, v := range x.Children() {
-		d.below(name, func() { d.value(v, after[string(name)]) })
+		d.withMember(name, func() { d.value(v, after[string(name)]) })
 	}
 	for name, v := range y.Children() {
 		if _, ok := before[string(name)]; !ok {
-			d.below(name, func() { d.leaves('+', v) })
+			d.withMember(name, func() { d.leaves('+', v) })
 		}
 	}
 }
@@ -251,15 +251,15 @@ func (d *structDiff) elements(x, y []jsonedit.Value) {
 			continue
 		}
 		for ; removed > 0 && added > 0; removed, added = removed-1, added-1 {
-			d.belowIndex(j, func() { d.value(x[i], y[j]) })
+			d.withIndex(j, func() { d.value(x[i], y[j]) })
 			i, j = i+1, j+1
 		}
 		for ; removed > 0; removed-- {
-			d.belowIndex(i, func() { d.leaves('-', x[i]) })
+			d.withIndex(i, func() { d.leaves('-', x[i]) })
 			i++
 		}
 		for ; added > 0; added-- {
-			d.belowIndex(j, func() { d.leaves('+', y[j]) })
+			d.withIndex(j, func() { d.leaves('+', y[j]) })
 			j++
 		}
 	}
@@ -303,9 +303,9 @@ func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
 	i := 0
 	for name, c := range v.Children() {
 		if v.Kind() == '[' {
-			d.belowIndex(i, func() { d.leaves(sign, c) })
+			d.withIndex(i, func() { d.leaves(sign, c) })
 		} else {
-			d.below(name, func() { d.leaves(sign, c) })
+			d.withMember(name, func() { d.leaves(sign, c) })
 		}
 		i++
 	}
@@ -336,8 +336,8 @@ func (d *structDiff) texts(x, y []byte) {
 	}
 }
 
-// below calls fn with a member's name added to the path.
-func (d *structDiff) below(name []byte, fn func()) {
+// withMember calls fn with a member's name added to the path.
+func (d *structDiff) withMember(name []byte, fn func()) {
 	n := len(d.path)
 	if n > 0 {
 		d.path = append(d.path, '.')
@@ -347,8 +347,8 @@ func (d *structDiff) below(name []byte, fn func()) {
 	d.path = d.path[:n]
 }
 
-// belowIndex calls fn with an element's index added to the path.
-func (d *structDiff) belowIndex(i int, fn func()) {
+// withIndex calls fn with an element's index added to the path.
+func (d *structDiff) withIndex(i int, fn func()) {
 	n := len(d.path)
 	d.path = fmt.Appendf(d.path, "[%d]", i)
 	fn()

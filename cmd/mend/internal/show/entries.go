@@ -506,8 +506,8 @@ func EarlierRepair(e change.Entry, to mend.Related) string {
 	return ""
 }
 
-// Committed prints a committed entry and how to undo it. how adds a text, "" for none.
-func Committed(t *term.Terminal, e change.Entry, title, how string) {
+// PrintCommitted prints a committed entry and how to undo it. how adds a text, "" for none.
+func PrintCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
 	case change.CauseTrim:

@@ -328,7 +328,7 @@ type RestoreJSON struct {
 	State    string    `json:"state"`            // before the restore
 	Restored string    `json:"restored"`         // the restored session; another one if both stay
 	Joined   bool      `json:"joined"`           // the present content stays, and the missing content is added
-	From     *fromJSON `json:"from"`             // null if its own records are enough
+	From     *copyJSON `json:"from"`             // null if its own records are enough
 	Store    string    `json:"store,omitempty"`  // the store that has it, if that is another one
 	Unread   string    `json:"unread,omitempty"` // content that is not restored
 	Messages struct {
@@ -337,8 +337,8 @@ type RestoreJSON struct {
 	} `json:"messages"`
 }
 
-// A fromJSON is a copy of a session.
-type fromJSON struct {
+// A copyJSON is a copy of a session.
+type copyJSON struct {
 	State    string    `json:"state"`
 	Time     time.Time `json:"time"`
 	Messages int       `json:"messages"`
@@ -349,7 +349,7 @@ func NewRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) Restore
 	j := RestoreJSON{Session: head.ID, Agent: c.ID().Agent, Title: head.Title, State: done.State, Restored: done.Session.ID, Joined: done.Joined}
 	j.Store, j.Unread, j.Messages.Now, j.Messages.Then = done.Other, done.Unread, done.Now, done.Messages
 	if done.From != nil {
-		j.From = &fromJSON{done.From.ID, done.From.Time, done.From.Messages}
+		j.From = &copyJSON{done.From.ID, done.From.Time, done.From.Messages}
 	}
 	return j
 }

@@ -63,7 +63,7 @@ func PlanFacts(r repair.Result) (facts []Fact) {
 
 // plannedFixes returns the fixes of a plan, each sentence once, because one change may fix several findings.
 func plannedFixes(r repair.Result) []string {
-	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that removes %[1]d findings)")
+	return countTexts(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that removes %[1]d findings)")
 }
 
 // oncePerRecord removes diagnoses with the same loss and record as an earlier one.
@@ -121,11 +121,11 @@ func faultOf(d repair.Diagnosis) string { return term.Sentence(d.Why) }
 
 // summary returns the non-empty texts of the diagnoses, each once with its number.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
-	return counted(ds, text, "%[1]d × %[2]s")
+	return countTexts(ds, text, "%[1]d × %[2]s")
 }
 
-// counted is summary with a format for repeated texts.
-func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
+// countTexts is summary with a format for repeated texts.
+func countTexts(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
 	var texts []string
 	numbers := map[string]int{}
 	for _, d := range ds {
@@ -145,8 +145,8 @@ func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format s
 	return texts
 }
 
-// Proven is [ProvenText] for sessions of several agents.
-func Proven(ps []Proposal) string {
+// ProvenSessionsText is [ProvenText] for sessions of several agents.
+func ProvenSessionsText(ps []Proposal) string {
 	by := map[string][]Proposal{}
 	var names, texts []string
 	for _, p := range ps {
@@ -230,8 +230,8 @@ func Fix(t *term.Terminal, d repair.Diagnosis, column int) {
 	t.SayAt(column, "%s", text)
 }
 
-// Trimmed prints how much of each tool's output is trimmed, one line per tool.
-func Trimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
+// PrintTrimmed prints how much of each tool's output is trimmed, one line per tool.
+func PrintTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 	type total struct{ outputs, copies, tokens int }
 	tools := map[string]total{}
 	var names []string

@@ -39,12 +39,12 @@ func TestProvenText(t *testing.T) {
 // The versions in the proof are those that the tests of the real programs run.
 func TestTestedVersions(t *testing.T) {
 	for _, v := range append(damage.Versions[:], render.NewestVerified) {
-		if !render.Tested(v) {
+		if !render.IsTested(v) {
 			t.Errorf("OpenCode %s is run by tests, and its repairs are predicted", v)
 		}
 	}
 	for _, v := range []string{"", "1.18.20", "1.19.0", "2.0.0"} {
-		if render.Tested(v) {
+		if render.IsTested(v) {
 			t.Errorf("OpenCode %q is run by no test", v)
 		}
 	}

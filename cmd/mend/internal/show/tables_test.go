@@ -22,7 +22,7 @@ func TestTables(t *testing.T) {
 			for i := range n {
 				outputs = append(outputs, repair.TrimmedOutput{Tool: []string{"bash", "read", "mcp_計画_" + strings.Repeat("long", 9)}[i%3], Tokens: i * 1000, Copy: i%4 == 0})
 			}
-			Trimmed(t, outputs)
+			PrintTrimmed(t, outputs)
 			Sizes(t, n*10000, n*4000, 0)
 		}},
 	})

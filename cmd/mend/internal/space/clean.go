@@ -95,7 +95,7 @@ others. If a session is shared, its page stays on the web; clean names such sess
 				return err
 			}
 			return runClean(cmd.Context(), env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
-				r.Sessions, err = s.in(ctx, c)
+				r.Sessions, err = s.selectSessions(ctx, c)
 				return r, err
 			})
 		},
@@ -123,8 +123,8 @@ type cleanSelection struct {
 	named []frame.NamedSession
 }
 
-// in returns the sessions of a store to clean.
-func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, error) {
+// selectSessions returns the sessions of a store to clean.
+func (s *cleanSelection) selectSessions(ctx context.Context, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
 		if h.StoreID.Same(c.ID()) {
@@ -175,7 +175,7 @@ moved to the journal, and "mend undo" restores them.`,
 				return err
 			}
 			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
-				heads, err := s.in(cmd.Context(), c)
+				heads, err := s.selectSessions(cmd.Context(), c)
 				if err != nil {
 					return &cleaning{}, err
 				}
@@ -204,7 +204,7 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 	var named []change.Head
 	for _, h := range heads {
 		p, err := propose(h)
-		freed := freedBy(p)
+		freed := freedBytes(p)
 		switch {
 		case ctx.Err() != nil:
 			return x, ctx.Err()
@@ -227,7 +227,7 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 	x.steps = func(yield func(frame.Step) bool) {
 		for _, h := range named {
 			p, err := propose(h)
-			if (err != nil || freedBy(p) > 0) && !yield(stepOf(h, p, err)) {
+			if (err != nil || freedBytes(p) > 0) && !yield(stepOf(h, p, err)) {
 				return
 			}
 		}
@@ -235,8 +235,8 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 	return x, nil
 }
 
-// freedBy returns how many bytes smaller the records are after a plan.
-func freedBy(p change.Plan) (n int64) {
+// freedBytes returns how many bytes smaller the records are after a plan.
+func freedBytes(p change.Plan) (n int64) {
 	for _, o := range p.Ops {
 		n += int64(o.Pre.Size() - o.Post.Size())
 	}

@@ -92,7 +92,7 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 		head.ID, t.Before, t.After, t.Goal, t.Window, show.TrimmedJSON(t.Outputs), removedJSON(t.Removed), turnsJSON(t.Turns),
 	}})
 	show.Header(env.Terminal, head)
-	show.Trimmed(env.Terminal, t.Outputs)
+	show.PrintTrimmed(env.Terminal, t.Outputs)
 	printRemoved(env.Terminal, t.Removed)
 	printTurns(env.Terminal, t.Turns)
 	if len(t.Plan.Ops) == 0 {
