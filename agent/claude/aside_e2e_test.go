@@ -13,12 +13,12 @@ import (
 	"mend/repair"
 )
 
-// TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends
-// the messages before and after it, and continues the session. An undo restores each byte.
+// TestRealSetAside sets aside an answer that the provider refuses and that mend does not fix. The program then sends the
+// messages before and after it, and continues the session. An undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)
 	h := fixture.NewHome(t, install(t))
-	data := bytes.Replace(fixture.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
+	data := fixture.ByName("unknown block").Broken()
 	h.Put(fixture.Session, data)
 	if r := h.Prompt(fixture.Session, prompt, true); r.Answered {
 		t.Fatal("the damaged session is answered")
