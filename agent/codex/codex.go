@@ -72,13 +72,15 @@ var errorTexts = provider.ErrorTexts{
 				{"failed to parse thread id from rollout"},
 				{"stream did not contain valid utf-8"},
 				{"failed to read session metadata"},
+				{"failed to scan paginated model context lineage"},
 				{"session metadata", "belongs to thread"},
 				{"failed to parse first rollout record"},
 				{"rollout session metadata id mismatch"},
 				{"does not start with session metadata"},
 				{"list_turns is not supported yet"},
 			},
-			Explanation: "The first line of the session's rollout does not name that session, or a line is not UTF-8.",
+			Explanation: "The first line of the session's rollout does not name that session, a line is not UTF-8, or the " +
+				"compressed rollout is cut short.",
 		},
 		{
 			Rank: 235, Class: repair.OtherProvider,

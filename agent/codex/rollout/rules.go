@@ -85,8 +85,9 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A compressed rollout (.jsonl.zst) is cut short or damaged, so Codex does not open it.",
-			Words:   "failed to read session metadata",
-			NoFix:   "mend does not repair that. mend restore brings back a kept copy.",
+			Words:   "failed to scan paginated model context lineage: incomplete frame",
+			NoFix: "mend does not repair that. mend restore brings back a kept copy. \"mend scan SESSION --text\" " +
+				"prints what can be read.",
 		},
 		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,

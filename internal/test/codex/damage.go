@@ -266,7 +266,7 @@ func packed() []Damage {
 		{Name: "compressed, no databases", Do: both(pack, withoutDatabases), Fate: "alive", Index: true},
 		{Name: "compressed, answer twice", Do: both(twice("assistant", 0), pack), Fate: "O4"},
 		{Name: "compressed, first line missing", Do: both(drop("session_meta", 0), pack), Fate: "dead"},
-		{Name: "compressed and cut", Do: both(pack, func(r *Rollout) { r.raw = r.raw[:len(r.raw)*3/4] }), Fate: "dead", Lost: true},
+		{Name: "compressed and cut", Do: both(pack, func(r *Rollout) { r.raw = r.raw[:len(r.raw)*3/4] }), Fate: "dead", Lost: true, Keeps: "everything"},
 		{Name: "compressed, of no form", Do: func(r *Rollout) { r.Name, r.raw = File+".zst", []byte("garbage") }, Fate: "dead", Lost: true, Keeps: "everything"},
 	}
 }
