@@ -48,6 +48,49 @@ func transcriptAfter(t *testing.T, data []byte, r repair.Result) []byte {
 	return data
 }
 
+// TestRetiredModel: the program continues a session of a retired model with its default model, and leaves out the
+// thinking of the retired one. An invalid signature in it breaks nothing.
+func TestRetiredModel(t *testing.T) {
+	data := claude.ByName("signature a number").Broken()
+	for model, thinks := range map[string]bool{
+		"claude-opus-5-5": true, "claude-opus-4-5-20251101": true, "claude-sonnet-4-5-20250929": false,
+		"claude-sonnet-4-5": false, "claude-opus-4-1-20250805": false, "claude-sonnet-4-20250514": false,
+		"claude-3-7-sonnet-20250219": false, "claude-sonnet-4-6": true,
+	} {
+		c := newCase(bytes.ReplaceAll(data, []byte(`"model":"claude-opus-5-5"`), fmt.Appendf(nil, `"model":%q`, model)))
+		sent := strings.Contains(strings.Join(claude.Expected(diagnose.StateOf(c)), "\n"), `"type":"thinking"`)
+		if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); sent != thinks || broken != thinks {
+			t.Errorf("%s: thinking is sent: %t, want %t; broken: %t", model, sent, thinks, broken)
+		}
+	}
+}
+
+// TestThinkingOnlyAnswer: an answer that has only thinking of another model is not sent.
+func TestThinkingOnlyAnswer(t *testing.T) {
+	last := `{"parentUuid":%q,"type":"user","uuid":"a1","sessionId":%q,"message":{"role":"user","content":"go on"}}
+{"parentUuid":"a1","type":"assistant","uuid":"a2","sessionId":%q,"message":{"id":"m1","role":"assistant","model":"claude-sonnet-5","content":[{"type":"thinking","thinking":"Hm.","signature":"x"}]}}
+{"parentUuid":"a2","type":"user","uuid":"a3","sessionId":%q,"message":{"role":"user","content":"[Request interrupted by user]"}}
+{"parentUuid":"a3","type":"assistant","uuid":"a4","sessionId":%q,"message":{"id":"m2","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"Yes."}]}}
+`
+	base := newCase(claude.Baseline)
+	id := claude.Session
+	data := append(slices.Clip(claude.Baseline), fmt.Appendf(nil, last, leaf(claude.Baseline), id, id, id, id)...)
+	if got, want := blocks(newCase(data)), blocks(base)+3; got != want {
+		t.Errorf("%d blocks are sent, want %d", got, want)
+	}
+}
+
+// leaf returns the uuid of the last record of a transcript that has one.
+func leaf(data []byte) (uuid string) {
+	for line := range bytes.Lines(data) {
+		var r struct{ UUID string }
+		if json.Unmarshal(line, &r) == nil && r.UUID != "" {
+			uuid = r.UUID
+		}
+	}
+	return uuid
+}
+
 // On each version each damage has the finding that the table lists, and its repair restores the blocks that the real
 // program then sends.
 func TestDamages(t *testing.T) {

@@ -38,6 +38,13 @@ func (m *message) hasUnknown() bool {
 	})
 }
 
+// hasThinking reports whether thinking is stored in the message, even if the program does not send it.
+func (m *message) hasThinking() bool {
+	return slices.ContainsFunc(m.records, func(r *Record) bool {
+		return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.IsThinking() })
+	})
+}
+
 type builder struct {
 	c        *Conversation
 	ref      func(*Record) change.Ref
@@ -49,14 +56,30 @@ type builder struct {
 	read int                 // number of messages that were ever added to open
 }
 
-// nextModel returns the model of the next request: the model of the last answer.
-func (c *Conversation) nextModel() (m request.Model) {
+// nextModel returns the model of the next request: the model of the last answer. Instead of a retired model the program
+// takes its default model, which the transcript does not name.
+func (c *Conversation) nextModel() request.Model {
+	m := request.Model{ProviderID: "anthropic"}
 	for _, r := range slices.Backward(c.Chain) {
 		if r.Type == Assistant && r.Model != "" && r.isSent() {
-			return request.Model{ProviderID: "anthropic", ModelID: r.Model}
+			if !isRetired(r.Model) {
+				m.ModelID = r.Model
+			}
+			return m
 		}
 	}
-	return m
+	return request.Model{}
+}
+
+// retired are the beginnings of the names of models that Anthropic's API no longer serves by the list in Claude Code
+// 2.1.332. The next one there is claude-opus-4-5, on 22 January 2027.
+var retired = []string{
+	"claude-3-", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-20", "claude-sonnet-4-0", "claude-sonnet-4-20",
+	"claude-sonnet-4-5",
+}
+
+func isRetired(model string) bool {
+	return slices.ContainsFunc(retired, func(begin string) bool { return strings.HasPrefix(model, begin) })
 }
 
 // addMessages adds a message for each prompt, and one for the records of each answer.
@@ -203,7 +226,7 @@ func (b *builder) dropBlank() {
 				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
 			})
 		}
-		if stored == 0 && isAnswer {
+		if stored == 0 && isAnswer && !m.hasThinking() {
 			b.fill(m, noPrompt)
 		}
 		if len(m.blocks) == 0 {
