@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -47,6 +48,7 @@ func (s *store) cleanupDays() int {
 	days := defaultDays
 	for _, path := range []string{filepath.Join(s.ID().Root, "settings.json"), managedSettings} {
 		data, err := ownfile.ReadPlain(path, largestSettings)
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 		if os.IsNotExist(err) {
 			continue
 		}

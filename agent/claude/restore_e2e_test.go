@@ -215,6 +215,8 @@ func TestRealExpiring(t *testing.T) {
 		{`{"cleanupPeriodDays": null}`, 40},
 		{`{"cleanupPeriodDays": 50, "model": 7}`, 40},
 		{`{"cleanupPeriodDays": 5`, 40},
+		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40},
+		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
 			if i > 0 {

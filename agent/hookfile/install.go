@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type File struct {
 	Name         string // name of the file in that folder
 	Project      string // name of the agent's folder in a project
 	Offer, Done  string // see [agent.Installation]
+	Marked       bool   // the agent also reads a file that begins with a byte order mark
 	AtEnd        bool   // the agent runs hooks when a session has ended, so that mend may repair it
 	Repair       string // a format: how the user repairs a session with an id
 
@@ -79,9 +81,24 @@ func (f File) Accepts(s agent.Setup) error {
 	return nil
 }
 
+// cutMark returns the byte order mark of a file that the agent reads with one, and the text after it.
+func (f File) cutMark(text []byte) (mark, rest []byte) {
+	const bom = "\ufeff"
+	if f.Marked && bytes.HasPrefix(text, []byte(bom)) {
+		return text[:len(bom)], text[len(bom):]
+	}
+	return nil, text
+}
+
 // Install implements [agent.Installer]. It returns the text itself if it has these hooks already.
 func (f File) Install(text []byte, s agent.Setup) ([]byte, error) {
-	left, err := f.Uninstall(text)
+	mark, text := f.cutMark(text)
+	edited, err := f.install(text, s)
+	return slices.Concat(mark, edited), err
+}
+
+func (f File) install(text []byte, s agent.Setup) ([]byte, error) {
+	left, err := f.uninstall(text)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +130,7 @@ func (f File) hooks(s agent.Setup) []Hook {
 
 // Notes implements [agent.Installer].
 func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
+	_, text = f.cutMark(text)
 	notes = f.Warnings(text)
 	if s.Keep {
 		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is "+
@@ -131,6 +149,15 @@ func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 
 // Uninstall implements [agent.Installer]. A file that would be empty is removed.
 func (f File) Uninstall(text []byte) ([]byte, error) {
+	mark, text := f.cutMark(text)
+	left, err := f.uninstall(text)
+	if len(left) == 0 {
+		return left, err
+	}
+	return slices.Concat(mark, left), err
+}
+
+func (f File) uninstall(text []byte) ([]byte, error) {
 	left, err := RemoveHooks(text, f.isCommand)
 	if err == nil && len(left) < len(text) && string(bytes.Join(bytes.Fields(left), nil)) == "{}" {
 		return nil, nil
@@ -173,6 +200,7 @@ func (f File) isCommand(command string) bool {
 
 // Status implements [agent.Installer].
 func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
+	_, text = f.cutMark(text)
 	status := agent.Status{State: agent.Absent}
 	for _, command := range Commands(text) {
 		if !f.isCommand(command) {

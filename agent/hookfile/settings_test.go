@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent"
 	"mend/agent/hookfile"
 )
 
@@ -120,5 +121,29 @@ func TestRemoveManyHooks(t *testing.T) {
 		if out, err := hookfile.RemoveHooks([]byte(other), isHook); err != nil || string(out) != other {
 			t.Errorf("RemoveHooks(%.40s) = %.40s, %v", other, out, err)
 		}
+	}
+}
+
+// TestMarked: hooks are added after the byte order mark of a file that the agent reads with one, and nowhere else.
+func TestMarked(t *testing.T) {
+	const text = "\ufeff{\n  \"cleanupPeriodDays\": 20\n}\n"
+	setup := agent.Setup{Program: "/opt/mend"}
+	f := hookfile.File{Agent: "a", Marked: true, Warnings: func([]byte) []string { return nil }}
+	with, err := f.Install([]byte(text), setup)
+	if rest, ok := strings.CutPrefix(string(with), "\ufeff"); err != nil || !ok || !json.Valid([]byte(rest)) {
+		t.Fatalf("Install = %q, %v", with, err)
+	}
+	if status, err := f.Status(with, setup); status.State != agent.Current || err != nil {
+		t.Errorf("Status = %+v, %v, want the present hook", status, err)
+	}
+	if again, err := f.Install(with, setup); string(again) != string(with) || err != nil {
+		t.Errorf("Install again = %q, %v", again, err)
+	}
+	if without, err := f.Uninstall(with); string(without) != text || err != nil {
+		t.Errorf("Uninstall = %q, %v, want %q", without, err, text)
+	}
+	f.Marked = false
+	if with, err := f.Install([]byte(text), setup); err == nil {
+		t.Errorf("Install for an agent that does not read the file = %q", with)
 	}
 }

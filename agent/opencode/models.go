@@ -306,8 +306,9 @@ func decodeFile(path string, limit int, to any) (there bool, err error) {
 	return true, decodeSettings(data, to)
 }
 
-// decodeSettings decodes JSON with optional comments and trailing commas.
+// decodeSettings decodes JSON with optional comments and trailing commas, after an optional byte order mark.
 func decodeSettings(data []byte, to any) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	err := json.Unmarshal(data, to)
 	if err == nil || nestingDepth(data) > deepestSettings {
 		return err

@@ -33,6 +33,7 @@ func TestAbilities(t *testing.T) {
 		{"listed, without images", "", list, "claude-text", false, true},
 		{"listed, without any kind", "", list, "claude-silent", false, true},
 		{"settings with a comment", "// mine\n{}", list, "claude-4", true, true},
+		{"settings after a byte order mark", "\ufeff" + withModalities, "", "claude-own", false, true},
 		{"settings that are no JSON", "{", list, "claude-4", false, false},
 		{"a list that is damaged", "", list[:40], "claude-4", false, false},
 		{"settings that are deep", `{"provider":` + strings.Repeat("[", 20_000), "", "claude-4", false, false},
