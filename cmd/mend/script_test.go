@@ -128,9 +128,8 @@ func runStories(t *testing.T, files []string, version string) {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(e.WorkDir, dir))
 			}
 			e.Setenv("NO_COLOR", "1")
-			scripts, err := filepath.Abs("testdata")
-			e.Setenv("SCRIPTS", scripts)
-			return err
+			e.Setenv("SCRIPTS", filepath.Dir(filepath.Dir(files[0])))
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mend": cmdMend, "exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "codex": cmdCodex, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
