@@ -28,15 +28,15 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the stores of this user, the one in use first. If there is none, the error wraps [ErrNoStore] and
-	// says where Find looked.
+	// Find lists the user's stores, the one in use first. If there is none, the error wraps [ErrNoStore] and names the
+	// places where Find looked.
 	Find() ([]Located, error)
-	// Open returns the store at a path. It writes nothing. warn, which may be nil, is called with a sentence for the
-	// user about a guarantee that a change cannot give, or about bytes that another program wrote too late.
+	// Open returns the store at a path. It writes nothing. warn, which may be nil, gets sentences for the user: about a
+	// guarantee that a change cannot give, or about bytes that another program wrote too late.
 	Open(at Located, warn func(string)) (Store, error)
 
-	// ParseAPIError parses an error of the model APIs that the agent uses, or of the agent: JSON, as the agent stores
-	// or reports it, or plain text.
+	// ParseAPIError parses an error of the agent or of a model API that it uses: JSON as the agent stores or reports it,
+	// or plain text.
 	ParseAPIError(input []byte) request.APIError
 	// Guide explains the findings in the agent's sessions.
 	Guide() repair.Guide
@@ -80,7 +80,7 @@ type Reader interface {
 	// Read returns the current content of the records, nil for a record that does not exist.
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 
-	// Copy reads all records of a session of List, for a copy that can restore it after the agent has lost it. The
+	// Copy reads all records of a session of List, for a copy that can restore the session after the agent loses it. The
 	// error wraps [errors.ErrUnsupported] if the store does not support copies.
 	Copy(ctx context.Context, head change.Head) (Copy, error)
 
@@ -94,10 +94,11 @@ type Reader interface {
 	CountMissing(now, then []change.Record, edited map[change.Ref]bool) Lack
 
 	// Restore plans to restore a session from a copy: kept are the ops that create its copied records. head is from
-	// List, or from the copy if the session no longer exists. It only reads, and the Pre of the ops need not be right.
+	// List, or from the copy if the session no longer exists. It only reads. The Pre of the ops may be wrong.
 	Restore(ctx context.Context, head change.Head, kept []change.Op, r RestoreRequest) (Restoration, error)
 
-	// Expiring returns what the agent will delete by itself before a time, because it was not used for long.
+	// Expiring returns the content that the agent will delete by itself before a time, because it was unused for too
+	// long.
 	Expiring(ctx context.Context, until time.Time) (Expiry, error)
 
 	// SessionAt returns the session whose file is at path, without listing all. The error wraps [fs.ErrNotExist] if
@@ -110,8 +111,8 @@ type Reader interface {
 	// does not exist. If this store is the older one, Former returns its path.
 	Former() string
 
-	// OtherStores lists the agent's other stores that have sessions missing here, or that cannot be read. have are the ids
-	// of this store's sessions.
+	// OtherStores lists the agent's other stores that have sessions missing here, or that cannot be read. have has the
+	// ids of this store's sessions.
 	OtherStores(ctx context.Context, have map[string]bool) ([]OtherStore, error)
 	// Adopt returns the ops that create, in this store, the records of a session of a store that OtherStores lists. The
 	// ops have the form that Restore needs. It adds records that this store cannot have to the Unread of copied.
@@ -143,8 +144,8 @@ type Reader interface {
 	// Forecast returns what the agent will send for a session of List when the user types one more prompt. The error
 	// wraps [errors.ErrUnsupported] if that is unknown.
 	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
-	// CheckFile checks the file of a store that has all sessions in one file; checking its pages takes as long as
-	// reading it. The error is a [*change.DamagedError] if it is damaged.
+	// CheckFile checks the file of a store with all sessions in one file; checking its pages takes as long as reading
+	// the file. The error is a [*change.DamagedError] if the file is damaged.
 	CheckFile(ctx context.Context, what change.Check) error
 	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store but cannot write
 	// to it, and so answers no prompt.
@@ -160,10 +161,9 @@ type Reader interface {
 	// required column has the class 0. For a store without rows the record has no columns.
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
 
-	// Move plans to move sessions of List to other folders. It calls each first with plans for other data that the
-	// agent needs, and then with one plan for each session that changes. The calls come one after another, so that only
-	// one plan is in memory. It only reads. The error comes from each, or wraps [errors.ErrUnsupported] if the store
-	// has no folders.
+	// Move plans to move sessions of List to other folders. It calls each with plans for other data that the agent
+	// needs, and then with one plan per session that changes, one at a time to save memory. It only reads. The error
+	// comes from each, or wraps [errors.ErrUnsupported] if the store has no folders.
 	Move(ctx context.Context, all []Relocation, each func(change.Plan) error) error
 	// SameRepository reports whether a folder is in the repository that a session of List was in. The session's own
 	// folder need not exist.
@@ -175,17 +175,17 @@ type Reader interface {
 	// Space returns how the space of the store is used. progress, which may be nil, is called with the number of bytes
 	// read.
 	Space(ctx context.Context, progress func(done, total int64)) (Space, error)
-	// Clean plans to remove something. The error wraps [errors.ErrUnsupported] if the store has no such data.
+	// Clean plans a removal. The error wraps [errors.ErrUnsupported] if the store has no such data.
 	Clean(ctx context.Context, r CleanRequest) (Cleaned, error)
 	// Reclaim returns free pages of a database to the file system. It returns the size in bytes of its files before and
 	// after.
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is not a database.
 	Holders(ctx context.Context) ([]string, error)
-	// BuildAside makes write create the file of a session beside the store. It returns the op that moves the file into
-	// place, and a function that removes the file unless that op was applied. With dry nothing is written, but the op
-	// describes the file. The error wraps [errors.ErrUnsupported] if a session is not a file. For a session that no
-	// longer exists, Restore gets this op, whose kind is [change.KindTranscript].
+	// BuildAside creates the file of a session beside the store with write. It returns the op that moves the file into
+	// place, of the kind [change.KindTranscript], and a function that removes the file unless that op was applied. With
+	// dry it writes nothing, but the op describes the file. The error wraps [errors.ErrUnsupported] if a session is not
+	// a file. Restore gets the op for a session that no longer exists.
 	BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func() error, err error)
 	// KeptFiles returns the content that changes of the journal keep beside the store; nil if the journal has all of
 	// it.
@@ -198,7 +198,7 @@ type FolderStore interface {
 	StoreFolders(root string) []string
 }
 
-// KeptFiles are the archives of rows, folders and databases that changes removed from a store and keep beside it.
+// KeptFiles are the archives of rows, folders and databases that changes moved out of a store and keep beside it.
 type KeptFiles interface {
 	// Keeps reports whether the content that an op removed or restored is kept, for any journal.
 	Keeps(o change.OpInfo) bool
@@ -256,15 +256,15 @@ func (c *Copy) UnreadText() string {
 type Lack struct {
 	Records  int // messages, parts and files
 	Messages int // the messages among Records
-	// TakenBack means that only the last messages are missing, with all of their parts, as if the user had taken them
-	// back.
+	// TakenBack means that only the last messages are missing, with all of their parts, as if the user had reverted
+	// them.
 	TakenBack bool
 }
 
 // A RestoreRequest selects how a session is restored.
 type RestoreRequest struct {
 	// Exact restores the session exactly as it was kept. Otherwise its present content stays, and missing content is
-	// added, if the two can be joined.
+	// added if both can be joined.
 	Exact bool
 	// Force allows an exact state to replace a session that continued differently.
 	Force bool

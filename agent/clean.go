@@ -21,8 +21,8 @@ type CleanRequest struct {
 	Sessions  []change.Head           // of List, with all their data
 	DryRun    bool                    // write nothing
 	Progress  func(done, total int64) // in bytes; may be nil
-	// Each is called with the plan for each session of a store of files, one after another, so that only one is in
-	// memory. If it is nil, the sessions are only counted.
+	// Each gets the plans for the sessions of a store of files, one at a time to save memory. If it is nil, the sessions
+	// are only counted.
 	Each func(change.Plan) error
 }
 
@@ -33,7 +33,7 @@ type Cleaned struct {
 	Content int64            // size of the rows or records in bytes
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes files that were built and that no plan has moved; the caller always calls it
+	Discard func() error     // removes the built files that no plan has moved; always called
 }
 
 // RemoveFiles plans the removal of the sessions of a store of files. ops returns the ops that remove one session, none
@@ -114,9 +114,9 @@ func (s *Space) Session(id string) *SessionSpace {
 }
 
 // SpaceOf returns the space of a store of files: each folder below its root as a named part, and the files of each
-// session. A file belongs to a session if the file, or one of its parent folders, is named after the session or one of
-// its messages. parts has pairs of a folder and the name of its part; the last pair, without a folder, names the part
-// of all other files.
+// session. A file belongs to a session if the file, or one of its parent folders, is named after the session or one
+// of its messages. parts has pairs of a folder and the name of its part; the last pair, without a folder, is for all
+// other files.
 func SpaceOf(ctx context.Context, store Reader, parts [][2]string) (s Space, err error) {
 	root, o := store.ID().Root, owners{map[string]string{}, map[string]string{}}
 	heads, err := store.List(ctx)

@@ -8,9 +8,8 @@ import (
 	"mend/change"
 )
 
-// An Installer sets up how an agent starts mend by itself: a file of the agent, such as a plugin or its
-// settings, names the command. It computes texts; the caller reads, asks and writes. A nil text means that
-// the file does not exist.
+// An Installer edits the file of an agent, such as a plugin or its settings, that makes the agent start mend. It
+// computes texts; the caller reads, asks and writes. A nil text means that the file does not exist.
 type Installer interface {
 	// About describes the file.
 	About() Installation
@@ -19,7 +18,7 @@ type Installer interface {
 	// Accepts returns an error if the agent does not support an option of s.
 	Accepts(s Setup) error
 	// Install returns the text with exactly one entry of mend. Options of an earlier installation stay if s leaves them
-	// out. It is an error if mend did not write the existing entry.
+	// out. It fails if mend did not write the existing entry.
 	Install(text []byte, s Setup) ([]byte, error)
 	// Uninstall returns a text without mend. Its errors are as for Install.
 	Uninstall(text []byte) ([]byte, error)
@@ -87,7 +86,7 @@ type Event struct {
 	Agent Agent  // to open the store with
 	Path  string // path of the session
 	Ended bool   // the session has ended, so the agent ignores the answer
-	Turn  bool   // only a turn has ended: the session is copied, but not examined
+	Turn  bool   // a turn has ended: the session is copied, not examined
 
 	Broken   func(h change.Head, why string, fixable bool) string // the text for a user whose session is damaged
 	Repaired func(h change.Head, why, entry string) string        // the text for a user whose session was repaired

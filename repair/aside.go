@@ -15,8 +15,8 @@ import (
 
 const textAside = "It has no fix, so it is set aside: it is removed from the session."
 
-// setAside sets aside the findings that the search has not fixed. Findings that this uncovers are left for the next
-// pass.
+// setAside sets aside the findings that the search has not fixed. The next pass handles the findings that this
+// uncovers.
 func (s *search) setAside() *search {
 	left := map[key]bool{}
 	for _, d := range s.failed {
@@ -49,9 +49,9 @@ func (s *search) canSetAside() map[key]bool {
 	return can
 }
 
-// asideFixes returns the ways to set a finding's content aside, smallest first: the block with its call or its results,
-// the part, the message. A session or a project is never set aside, nor is a message that cannot be read completely,
-// because the journal could not keep it.
+// asideFixes returns the ways to set a finding's content aside, smallest first: the block with its call or its
+// results, the part, the message. A session, a project or a message that cannot be read completely is never set
+// aside: the journal could not keep it.
 func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	c := s.c
 	records := f.Records
@@ -80,7 +80,7 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	return append(fixes, asideFix(c, slices.Compact(records), blocks))
 }
 
-// joinCall returns a block, together with its call or results: neither is sent without the other.
+// joinCall returns a block with its call or its results: a call and its results are only sent together.
 func joinCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
 	call := cmp.Or(calls.byResult[keyOf(b)], b)
@@ -93,8 +93,8 @@ func joinCall(c *Case, b *request.Block) []*request.Block {
 	return all
 }
 
-// asideFix returns the fix that sets aside records, and blocks of other records. A record that has only such blocks is
-// removed whole.
+// asideFix returns the fix that sets aside records, and blocks of other records. If all blocks of a record are set
+// aside, the record is removed.
 func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	in := map[blockKey]bool{}
 	for _, b := range blocks {

@@ -67,7 +67,7 @@ func writeContent(h hash.Hash, b *request.Block) {
 	}
 }
 
-// contentOf returns the digest of the content that the model sees of a block, wherever the block is.
+// contentOf returns the digest of a block's content as the model sees it, independent of the block's position.
 func contentOf(b *request.Block) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	writeContent(h, b)
@@ -112,8 +112,8 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 }
 
 // settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,
-// settleBound removes it and returns the resulting case. It also returns how many blocks are invalid, nil for none. If
-// some of them cannot be removed, the error explains why.
+// settleBound removes it and returns the resulting case. It also returns the number of invalid blocks, nil for none.
+// The error explains why a block cannot be removed.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
@@ -147,8 +147,8 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	return s.c.Reset(), b, nil
 }
 
-// spoilLeast compares attempt n, which these trials made, with the later attempts that also hold and have the same
-// loss. It returns the trials and the outcome of the attempt that invalidates the least thinking.
+// spoilLeast compares attempt n of these trials with later attempts that hold and have the same loss. It returns the
+// one that invalidates the least thinking.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
 	least := len(SpoiledThinking(s.c, o.c))
 	for least > 0 {

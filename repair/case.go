@@ -16,7 +16,7 @@ type Case struct {
 	Context
 
 	settings []Setting
-	asked    *APIError // the error whose findings are included; nil for none
+	asked    *APIError // its findings are included; nil for none
 	isDraft  bool      // it has edits, which must not break the session in other settings
 
 	sent     []Sent // by setting; nil before the first use and after a release
@@ -82,7 +82,7 @@ func (c *Case) Current() (request.Request, []request.Violation) {
 	return c.Next()
 }
 
-// UnknownProvider returns the name of the next provider if mend does not know its rules and used those of Anthropic;
+// UnknownProvider returns the name of the next provider if mend does not know its rules and applied Anthropic's;
 // otherwise "".
 func (c *Case) UnknownProvider() string { return c.send(InUse).UnknownProvider }
 
@@ -123,12 +123,12 @@ func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	}
 }
 
-// Findings returns all findings of the session, the same each time. It checks the request in the setting in use, and
-// the agent's checks of the records. If there are findings, a fix must hold in the other settings, too, so their
-// findings are counted.
+// Findings returns all findings of the session, the same each time: those of the request in the setting in use, and
+// those of the agent's checks of records. If there are any, it also counts the findings in the other settings, where
+// a fix must hold, too.
 //
-// It releases the requests, and the data read from the session to make them: these may be larger than the session, and
-// are seldom used again.
+// It releases the requests and the data that they were made from: they may be larger than the session, and are seldom
+// used again.
 func (c *Case) Findings() *Findings {
 	if c.findings != nil {
 		return c.findings
@@ -191,8 +191,8 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 	return s.Fails
 }
 
-// isLoopRule reports whether the rule is about an open tool loop. With thinking switched, every session with an open
-// loop breaks it, so it counts only in the setting in use.
+// isLoopRule reports whether the rule is about an open tool loop. Every session with an open loop breaks it when
+// thinking is switched, so it counts only in the setting in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
 // add adds a finding. If it has no severity, it gets its rule's.
@@ -210,7 +210,7 @@ func (c *Case) add(setting int, f Finding) {
 	c.findings.Add(setting, f)
 }
 
-// askedErrors returns the error that the case is asked about, or one error for each class that the user asks for.
+// askedErrors returns the error of the case, or one error for each class that the user requests.
 func (c *Case) askedErrors() (all []APIError) {
 	if c.asked != nil {
 		return []APIError{*c.asked}
@@ -268,8 +268,8 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 // WithError returns the case in the settings of an error, with the findings that only the error reveals.
 func (c *Case) WithError(e APIError) *Case { return c.inSettings(&e) }
 
-// Reset returns the case in the session's current settings, without the additions of [Case.WithError]. A search
-// compares findings under the same settings, so they change only between two searches.
+// Reset returns the case in the session's current settings, without the additions of [Case.WithError]. Settings do
+// not change during a search, because it compares findings.
 func (c *Case) Reset() *Case {
 	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
 		n := *c

@@ -32,7 +32,7 @@ const (
 	MissingHistory   Class = "missing_history"   // messages are stored, but the agent does not send them
 	LostContent      Class = "lost_content"      // some of its records are lost for good
 	MissingFolder    Class = "missing_folder"    // the session's folder does not exist
-	OtherProvider    Class = "other_provider"    // the session belongs to another model provider than the settings name
+	OtherProvider    Class = "other_provider"    // the session was made with another model provider than the settings name
 )
 
 // The classes that only an API error reveals.
@@ -53,8 +53,8 @@ func Classes() []Class {
 	}
 }
 
-// OnlyProviderSees reports whether the stored session does not show which records a class affects, and all
-// candidates, which are thinking, can be removed.
+// OnlyProviderSees reports whether only the provider can know which records a class affects. All candidates are
+// thinking, and can be removed.
 func OnlyProviderSees(c Class) bool {
 	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified ||
 		c == ThinkingDisabledViolation
@@ -65,8 +65,8 @@ type Tier string
 
 // The tiers.
 const (
-	// Auto means that the plugin, the hooks and mend watch may repair it, too: the real program was tested before
-	// and after the repair, and no real conversation has a false finding of the class.
+	// Auto also allows the plugin, the hooks and mend watch to repair it: the real program was tested before and after
+	// the repair, and no real conversation has a false finding of the class.
 	Auto   Tier = "auto"
 	Ask    Tier = "ask"    // only a user starts the repair
 	Report Tier = "report" // there is no repair
@@ -91,7 +91,7 @@ type Severity uint8
 // The severities, worst first.
 const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
-	Latent                     // only in another version or setting, or the agent shows it as running and it is not
+	Latent                     // only in another version or setting, or the agent shows a session as running that is not
 	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
 	Note                       // untidy
 )

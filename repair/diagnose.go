@@ -36,12 +36,12 @@ type Diagnosis struct {
 // Same reports whether both belong to the same finding of a session.
 func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
-// Options are the inputs of a diagnosis besides the session. Only the agent reads them; the engine does not.
+// Options are the inputs of a diagnosis besides the session. Only the agent reads them.
 type Options struct {
-	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages
-	// that come before that prompt. The zero time is after everything in the session.
+	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages before that
+	// prompt. The zero time means after everything in the session.
 	Now time.Time
-	// WrongClock means that Now is unreliable: it only decides whether the session is busy, and the prompt is
+	// WrongClock means that Now is unreliable: then it only decides whether the session is busy, and the prompt comes
 	// after everything in the session.
 	WrongClock bool
 
@@ -70,8 +70,8 @@ func (o Options) Typed() time.Time {
 // a copy and holds.
 func Diagnose(c *Case) []Diagnosis { return diagnose(c, origin{}) }
 
-// diagnose tries the fixes of broken findings first, and then the other fixes on top of them, as a user
-// would ask for them.
+// diagnose tries the fixes of broken findings first, then the other fixes on top of them, as a user would request
+// them.
 func diagnose(c *Case, o origin) []Diagnosis {
 	findings := c.Findings().list
 	if len(findings) == 0 {

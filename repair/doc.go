@@ -10,27 +10,27 @@
 //
 //   - Messages, Prompts, Records and Stored: what is stored;
 //   - Send: the next request and its violations, which [FindingsOf] turns into findings;
-//   - Edit: an [Editor], a copy with operations on blocks, and Begin, Undo and State for one fix at a time;
+//   - Edit: an [Editor]: a copy with operations on blocks, and Begin, Undo and State for one fix at a time;
 //   - Faults, Refuses and Release, which an agent that needs none of them gets from [BaseState].
 //
 // If each turn of the request consists of stored messages, [Turns] implements everything but Records and Edit;
 // [NoEdits] is the Editor of a store that supports no edits. An agent's own checks are rules in a table with the
-// engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state (who uses
-// the session, the texts of fixes, the window, the settings, how to fork) are in a [Context]. The engine does the
-// rest: findings in each setting, descriptions, drafts, undo of a fix, and the protection of an open tool loop
-// (loop.go). The toy agent of internal/mend does all this in 150 lines.
+// engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state are in a
+// [Context]: the process that uses the session, the texts of fixes, the window, the settings, how to fork. The engine
+// does the rest: findings in each setting, descriptions, drafts, undo of a fix, and the protection of an open tool
+// loop (loop.go). The toy agent of internal/mend does all this in 150 lines.
 //
 // # The search
 //
 // Fixes are tried on a copy, the one that loses least first. The copy is examined again under every setting: a fix
-// holds if its finding is gone and there is no new finding (proof.go). If a fix causes a new finding and another fix
-// removes that finding, both are kept or both are rejected.
+// holds if its finding is gone and there is no new finding (proof.go). If a fix causes a new finding that another fix
+// removes, both are kept or both are rejected.
 //
-// If the agent fails before it sends a request, problems of that request are hidden. If a fix of the failure uncovers
-// findings in other messages, the fix still holds; these findings are fixed next.
+// If the agent fails before it sends a request, the failure hides the problems of that request. A fix of the failure
+// holds even if it uncovers findings in other messages; these are fixed next.
 //
 // A rejected fix is tried again after another fix is kept, because it may hold then. A plan is complete when a second
-// plan, made of its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
+// plan, for its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
 //
 // [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] means the
 // same in another setting; a [Note] is untidy.

@@ -35,7 +35,7 @@ type Editor interface {
 	// ReplaceFiles replaces a file by a line of text: what it was, and what happened to it. files are files of the
 	// request in the block's result; nil for the block itself, or for all files in its result.
 	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
-	// CorrectType sets the type of images to the type of their data: the block, or those in a result.
+	// CorrectType sets the type of an image, or of the images in a result, to the type of their data.
 	CorrectType(b *request.Block) error
 	// MoveFirst moves thinking to the front of its step. The block itself is unchanged.
 	MoveFirst(b *request.Block) error
@@ -59,7 +59,7 @@ type Editor interface {
 	SetInput(call *request.Block, input []byte) error
 	// SetResult replaces the result of a call by a text.
 	SetResult(call *request.Block, text string) error
-	// ClearResult makes the agent send a line of text for a result, as it does for old ones.
+	// ClearResult makes the agent send a line of text instead of a result, as it does for old results.
 	ClearResult(call *request.Block) error
 	// FailCall ends a call without a result with an error.
 	FailCall(call *request.Block, text string) error
@@ -69,7 +69,7 @@ type Editor interface {
 	// DropHidden removes the part of a block that only the provider can read.
 	DropHidden(b *request.Block) error
 
-	// WriteInPlace makes a store that appends edits remove the replaced content, too. It does nothing in other stores.
+	// WriteInPlace makes a store that appends edits also remove the replaced content. Other stores ignore it.
 	WriteInPlace() error
 
 	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The error is

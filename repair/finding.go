@@ -35,8 +35,7 @@ type Finding struct {
 	candidate *request.Block // the block that an error may be about
 }
 
-// IsNearUnknown reports whether a violation may be caused by content that mend does not know, in its own turn or in
-// an adjacent one.
+// IsNearUnknown reports whether unknown content in its turn or an adjacent one may cause a violation.
 func IsNearUnknown(q request.Request, v request.Violation) bool {
 	if v.N < 0 || v.N > len(q.Turns) {
 		return false
@@ -57,15 +56,15 @@ func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 // keyAt returns the key of the same finding at another record.
 func (f Finding) keyAt(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
 
-// A place stands for the findings with one code in one message under one setting. Their number shows whether a fix
+// A place identifies the findings with one code in one message under one setting. A fix that raises their number has
 // caused new ones.
 type place struct {
 	code, message string // message is "" for none
 	setting       int
 }
 
-// InUse is the number of the setting that a session is diagnosed for. Findings that do not depend on a setting have it,
-// too.
+// InUse is the number of the setting that a session is diagnosed for, and of findings that do not depend on a
+// setting.
 const InUse = 0
 
 // Findings are all findings of a session, under every [Setting]. The zero Findings is empty.
@@ -79,9 +78,8 @@ type Findings struct {
 	// Newer is the name and version of the agent if mend knows only older versions; else "". Unknown content in its
 	// sessions is a note without a fix, and a fix that changes it does not hold.
 	Newer string
-	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for
-	// example because the agent fails before it sends a request. A fix is not blamed for the findings that it
-	// uncovers.
+	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for example
+	// because the agent fails before it sends a request. Findings that a fix uncovers do not count against it.
 	Hides func(setting int, code string) bool
 	// Once, if not nil, reports whether several findings with the code in a message are no worse than one.
 	Once func(code string) bool

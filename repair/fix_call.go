@@ -130,7 +130,7 @@ func CallID(record string) string {
 	return "call_" + id[max(0, len(id)-maxIDPart):]
 }
 
-// isLongItem reports whether the too long id belongs to an item rather than to a call.
+// isLongItem reports whether the id that is too long belongs to an item rather than to a call.
 func (x *Fault) isLongItem() bool {
 	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" &&
 		len(x.block.ToolID) <= maxShortID)
@@ -279,7 +279,7 @@ func fixItemIDs(x *Fault) []Fix {
 	})
 }
 
-// losesItems returns the loss if the ids of items are removed: reasoning that is sent only by its id.
+// losesItems returns what is lost with the ids of items: reasoning that is sent only by its id.
 func losesItems(messages ...Stored) string {
 	for _, m := range messages {
 		for _, b := range m.Blocks() {

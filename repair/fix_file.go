@@ -8,7 +8,7 @@ import (
 
 // Fixes of files that cannot be sent (docs/providers.md, R15, R18 to R21).
 
-// cannotBeSent explains why a file was removed that the provider or the agent rejects.
+// cannotBeSent is the text in place of a file that the provider or the agent rejects.
 const cannotBeSent = "it could not be sent to the model"
 
 func whyFile(x *Fault) string {

@@ -9,8 +9,8 @@ import (
 	"mend/internal/request"
 )
 
-// FindForError returns findings for an error that only the provider can judge: all content of the affected
-// kind that is sent. Only the class of the error may be known.
+// FindForError returns findings for an error that only the provider can judge: all content of the affected kind that
+// is sent. The error may have only a class.
 func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {
@@ -106,9 +106,9 @@ func isAboutThinking(e APIError) bool {
 // from the located message, because it is signed and would be lost for nothing elsewhere.
 //
 // It looks for the records in this order: the items that the error names; the calls; their neighbours in the same
-// steps; the block with the numbers in the error, in the next request; the turn with the number; the message near that
-// number in the store, because the store may have changed since the error. An error about thinking that has no number
-// is taken to be about the newest message with a finding, and so is every error about changed thinking: the provider
+// steps; the block with the numbers in the error, in the next request; the turn with the number; the message near
+// that number in the store, because the store may have changed since the error. An error about thinking without a
+// number is about the newest message with a finding, and so is every error about changed thinking: the provider
 // compares only the newest message.
 func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
@@ -163,8 +163,8 @@ func (l *locator) nonEmpty(in func(Finding) bool) func(Finding) bool {
 }
 
 // namedRecords returns the records of the calls that the error names by id, and the messages with the items that it
-// names. beside has the records in the same steps as the calls, because one of them may separate a call from its
-// result. If the provider lacks an item, it lacks all items of that account, so no item is located.
+// names. beside has the other records in the steps of the calls: one of them may separate a call from its result. If
+// the provider lacks an item, it lacks all items of that account, so no item is located.
 func (l *locator) namedRecords() (called, beside map[change.Ref]bool, items map[string]bool) {
 	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {

@@ -21,8 +21,7 @@ type Degree uint8
 // The degrees, best last.
 const (
 	IsBroken Degree = iota + 1 // the session is broken, but shows nothing that the error is about
-	// HasContent: it has content that the error may be about; only the provider knows whether that is the
-	// cause.
+	// HasContent: it has content that may be the cause; only the provider knows.
 	HasContent
 	BreaksElsewhere   // the request breaks the rule, but not at the place that the error names
 	HasClass          // a finding has the error's class; its place is unknown
@@ -114,8 +113,8 @@ func hasSameRule(c *Case, e APIError, v request.Violation) bool {
 	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })
 }
 
-// isOther reports whether the error names no rule, or a rule of another provider than the violation: the
-// letter of a rule identifies its provider.
+// isOther reports whether the error names no rule, or one of another provider than the violation's: the letter of a
+// rule identifies its provider.
 func isOther(e APIError, v request.Violation) bool {
 	return e.Rule == "" || v.Rule == "" || e.Rule[0] != v.Rule[0]
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // A Request selects the findings of a session to fix: all broken ones, with Latent also latent ones; with Classes all
-// findings of these classes. With Error it first selects the findings that the error is about: at the place that the
-// error names, if one is there, or with All everywhere.
+// findings of these classes. With Error it first selects the findings that the error is about: with All everywhere,
+// otherwise at the place that the error names, if it has one.
 type Request struct {
 	Options
 	Latent  bool
@@ -21,7 +21,7 @@ type Request struct {
 	All     bool    // with Error: all of its kind, even if only the provider can know which record is affected
 	Except  []Class // not fixed, unless Error is about them
 	Force   bool    // even if the agent is working in the session
-	// Restore means that the agent should list the session again: only then a hidden session is a finding to fix.
+	// Restore means that the agent should list the session again. Without it a hidden session is not fixed.
 	Restore bool
 	// Unattended means that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
@@ -45,7 +45,7 @@ type Result struct {
 	Fixed     []Diagnosis // removed by the plan
 	Remaining []Diagnosis // the findings of After, whether requested or not
 	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
-	// Remaining findings of the error's kind; only the provider can know whether they are its cause.
+	// Remaining findings of the error's kind, which may be its cause.
 	Suspects        []Diagnosis
 	All             bool    // Request.All, for an error
 	Proof           []Proof // the rules that After breaks in every setting
@@ -179,16 +179,17 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	return c
 }
 
-// maxCauses is how many findings that differ only in Why are listed as causes. Further ones are counted with the last
-// that has the same fix.
+// maxCauses limits the findings that differ only in Why and are listed as causes. The others are counted with the
+// last one that has the same fix.
 const maxCauses = 1000
 
 // maxPasses is far more than any session needs: each pass fixes the findings that the previous one uncovered.
 const maxPasses = 8
 
-// repeatUntilStable repeats the request until nothing changes. It returns the last search, the fixed findings and those
-// without a fix. A repaired session may be sent in another way, such as with thinking, and then has other findings. An
-// error names one place in one request, so it is fixed once; then all broken findings are fixed.
+// repeatUntilStable repeats the request until nothing changes. It returns the last search, the fixed findings and
+// those without a fix. A repaired session may be sent differently, such as with thinking, and then have other
+// findings. An error names one place in one request, so the first pass fixes it, and later passes fix all broken
+// findings.
 func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out asideItems) {
 	rest := req
 	rest.Error = nil
@@ -273,7 +274,7 @@ func sameKind(c *Case, e APIError) filter {
 	return func(_ *Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
 }
 
-// suspects returns the findings of the error's kind; only the provider can know whether they are its cause.
+// suspects returns the findings of the error's kind, which may be its cause.
 func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
 	c = c.WithError(e)
 	for _, f := range c.Findings().All() {

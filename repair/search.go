@@ -91,8 +91,8 @@ func (s *search) run() *search {
 	return s
 }
 
-// maxDepth limits a chain of fixes that are kept or rejected together: each fixes a finding that the previous one
-// causes.
+// maxDepth limits a chain of fixes that are kept or rejected together; each fixes a finding that the previous one
+// caused.
 const maxDepth = 3
 
 // next returns findings of one rule whose next attempt has the number n; none at the end.
@@ -129,8 +129,7 @@ type attempt struct {
 	together bool // with fixes of the findings that it causes, if necessary
 }
 
-// attempts returns the attempts for these fixes. Among fixes with the same loss, each is tried alone before
-// any is tried together with others.
+// attempts returns the attempts for these fixes. Of fixes with the same loss, each is first tried alone.
 func attempts(fixes []Fix) (all []attempt) {
 	for i, x := range fixes {
 		same := slices.DeleteFunc(slices.Clone(fixes), func(y Fix) bool { return y.Loses != x.Loses })
@@ -155,7 +154,7 @@ type outcome struct {
 	also []Diagnosis               // findings that the trials caused and that were fixed with them
 }
 
-// A refSet contains the refs of the records of a case. It is built on first use, since few trials need it.
+// A refSet contains the refs of the records of a case. It is built on first use.
 type refSet struct {
 	c      *Case
 	all    map[change.Ref]bool
@@ -214,8 +213,7 @@ func (s *search) try(group []Finding, n int) {
 	}
 }
 
-// fixCaused fixes new findings of the outcome. If the trials lose nothing, these fixes may not lose anything
-// either.
+// fixCaused fixes new findings of the outcome. If the trials lose nothing, these fixes must not lose anything.
 func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	originals := origin{} // old refs of renamed records, by new ref
 	for old, ref := range o.to {

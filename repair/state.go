@@ -20,7 +20,7 @@ type State interface {
 	// by its parts.
 	Records(yield func(*change.Record) bool)
 
-	// Send returns the next request of the agent in a setting. A State may keep it until Release.
+	// Send returns the agent's next request in a setting. A State may cache it until Release.
 	Send(set Setting) Sent
 	// Faults returns the findings that neither a request nor a rule shows; see [Rule].Find.
 	Faults() []Finding
@@ -46,7 +46,7 @@ func (BaseState) Refuses(Finding) *RefusalError { return nil }
 
 // Sent is an agent's request for a session in a setting.
 type Sent struct {
-	Request request.Request // with the content that the agent leaves out because of findings, as after their repair
+	Request request.Request // as after the repair of the findings, for which the agent omits content
 	Refused []request.Violation
 	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity has its rule's, or
 	// else is broken.
@@ -62,7 +62,7 @@ type Sent struct {
 
 // A Setting is one way to send a session.
 type Setting struct {
-	Version  string // a tested version of the agent, which the version in use is assumed to behave like
+	Version  string // the tested version whose behavior is assumed for the version in use
 	Thinking bool   // the model is asked to think
 }
 

@@ -22,7 +22,7 @@ type TrimRequest struct {
 	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
 	KeepTurns int      // the number of newest prompts that stay whole with their answers
 	Protected []string // names of tools whose outputs stay
-	Hard      bool     // if the outputs are not enough, also remove large files and texts, and then whole turns
+	Hard      bool     // if the outputs are not enough, also large files and texts, and then whole turns
 	Files     bool     // remove large files instead, whatever the size of the request, including files that are not sent
 	Force     bool     // even if the agent is working in the session
 }
@@ -87,13 +87,13 @@ const (
 	shownOfText = 60 // characters shown to a person
 )
 
-// Trim plans to clear results of tools, as the agent itself does with old ones: it then sends a short text in their
-// place. Copies go first: results of calls of the same tool with the same input, except the newest. Then the largest
-// results go, oldest first among equals, until the estimate for the next request is at most the goal. If that is not
-// enough and Hard is set, lines of text replace the largest files and the middle of the largest texts, and then whole
-// turns are set aside, oldest first. If the model binds its thinking to the conversation before it, outputs, files
-// and texts are instead removed from the end backwards, whether copies or large or not: thinking before the first
-// change stays valid.
+// Trim plans to clear results of tools, as the agent itself does with old ones: it sends a short text instead. Copies
+// go first: results of calls of the same tool with the same input, except the newest. Then the largest results go,
+// oldest first among equals, until the estimate for the next request is at most the goal. If that is not enough and
+// Hard is set, lines of text replace the largest files and the middle of the largest texts, and then whole turns are
+// set aside, oldest first. If the model binds its thinking to the conversation before it, outputs, files and texts
+// are removed from the end backwards instead, regardless of size or copies: thinking before the first change stays
+// valid.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set. If the plan would break the
 // session, the error explains how.
@@ -206,8 +206,8 @@ type trimming struct {
 	ofMessage map[string]int // the size of each message in the request; see [trimming.turns]
 }
 
-// sizesOf returns the size in tokens of each stored block in the request. The input of a call does not count. Sizes are
-// summed by stored block, because an agent may send a file of a result separately from the result.
+// sizesOf returns the size in tokens of each stored block in the request. The input of a call does not count. A file
+// that an agent sends separately from its result counts with the result.
 func sizesOf(q request.Request) map[blockKey]int {
 	sizes := map[blockKey]int{}
 	for _, t := range q.Turns {

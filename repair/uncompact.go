@@ -54,9 +54,9 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 // messages before it again. Problems of these are fixed in the same plan, and with
 // [UncompactRequest.Trim] the request is trimmed to fit into the context window.
 //
-// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or [ErrNotCompacted], or is a
-// [*TooLargeError]. Other errors say that no message would be sent again, or that the problems of these messages cannot
-// be fixed.
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or [ErrNotCompacted], or is
+// a [*TooLargeError]. Other errors mean that no message would be sent again, or that problems of these messages
+// cannot be fixed.
 func Uncompact(id string, c *Case, r UncompactRequest) (Uncompacted, error) {
 	u, err := uncompact(id, c, r)
 	if err != nil {

@@ -6,7 +6,7 @@ import "golang.org/x/mod/semver"
 // embeds it.
 type Versions struct{ Oldest, Newest string }
 
-// Profile returns the observed version that the given version is assumed to behave like: the newest.
+// Profile returns the observed version whose behavior is assumed for the given one: the newest.
 func (v Versions) Profile(string) string { return v.Newest }
 
 // Verified reports whether the version is within the observed versions.

@@ -28,7 +28,7 @@ const projects = "projects"
 type Agent struct {
 	agent.BaseAgent
 
-	// Except are processes that do not count as using a session, such as one that waits for this program.
+	// Except has processes that do not count as users of a session, such as one that waits for this program.
 	Except []int
 	Step   func(call string) error // as in [sessionfile.Options]
 }

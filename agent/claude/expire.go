@@ -13,7 +13,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-// defaultDays is the age in days at which the program deletes a transcript unless a setting differs.
+// defaultDays is the default age in days at which the program deletes a transcript.
 const defaultDays = 30
 
 // Expiring implements [agent.Reader]. The program uses the mtime of a transcript, in all projects.
@@ -42,8 +42,8 @@ const managedSettings = "/etc/claude-code/managed-settings.json"
 // largestSettings is the greatest size in bytes of a settings file that the program reads.
 const largestSettings = 2 << 20
 
-// cleanupDays returns after how many days without use the program deletes a transcript; 0 if it cannot read
-// its settings and so deletes none.
+// cleanupDays returns the days without use after which the program deletes a transcript; 0 if it deletes none because
+// it cannot read its settings.
 func (s *store) cleanupDays() int {
 	days := defaultDays
 	for _, path := range []string{filepath.Join(s.ID().Root, "settings.json"), managedSettings} {

@@ -13,9 +13,9 @@ import (
 	"mend/internal/place"
 )
 
-// isHomeless reports whether the folder of a session does not exist, so that the program lists the session nowhere: it
-// lists the sessions of the folder where it is started. If the transcript was moved to the project of another folder,
-// the program lists it there.
+// isHomeless reports whether no list of the program has the session: it lists the sessions of the folder in which it
+// is started, and the session's folder does not exist. A transcript that was moved to the project of another folder
+// is listed there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory
 	if !filepath.IsAbs(dir) || head.Project != folderOf(dir) {
@@ -117,7 +117,7 @@ func (s *store) goneCommits(ctx context.Context) map[string]map[string]string {
 	return all
 }
 
-// contextSize is the size in bytes of the beginning of a transcript that has the context of the session.
+// contextSize is the number of bytes at the beginning of a transcript that are searched for the session's context.
 const contextSize = 256 << 10
 
 // commitsOf returns the newest commits at the beginning of a session: subjects by short hash.

@@ -19,7 +19,7 @@ import (
 	"mend/internal/safedir"
 )
 
-// isSessionID reports whether a name is a UUID, as the name of a session's transcript is without its suffix.
+// isSessionID reports whether a name is a UUID, like the name of a session's transcript without its suffix.
 func isSessionID(name string) bool {
 	const form = "00000000-0000-0000-0000-000000000000"
 	if len(name) != len(form) {
@@ -201,8 +201,8 @@ type titles struct {
 // typesOfTitles are the record types in which the last record replaces earlier ones.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
-// mayLack reports whether a line may have a missing field. A record of the chain, which begins with its parent,
-// has no title.
+// mayLack reports whether a line may have a missing field. A record of the chain begins with its parent and has no
+// title.
 func (t *titles) mayLack(line []byte) bool {
 	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
 		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles,

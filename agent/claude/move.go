@@ -93,7 +93,7 @@ func relocateTranscript(data []byte, r agent.Relocation) []byte {
 }
 
 // moveFolder returns the ops that move a folder beside the transcripts of a project, with all its content, to another
-// project. A folder that is named after a session has the files beside the session's transcript.
+// project. A folder with the name of a session has files that belong to its transcript.
 func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error) {
 	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: name})
 	if err != nil {

@@ -28,10 +28,9 @@ import (
 	"mend/txn"
 )
 
-// historyFile has every prompt that was typed in the terminal. The clean-up that deletes transcripts after
-// cleanupPeriodDays leaves it alone. According to the program of 2.1.332, a line has display, timestamp, project,
-// sessionId and pastedContents. The last has, by number, each pasted text or its hash, which names a file in
-// pasteCache.
+// historyFile has every prompt that was typed in the terminal. The clean-up after cleanupPeriodDays deletes only
+// transcripts. According to the program of 2.1.332, a line has display, timestamp, project, sessionId and
+// pastedContents. The last has, by number, each pasted text or its hash, which names a file in pasteCache.
 const (
 	historyFile = "history.jsonl"
 	pasteCache  = "paste-cache"
@@ -200,7 +199,7 @@ var pasted = regexp.MustCompile(`\[(?:Pasted text|\.\.\.Truncated text) #(\d+)[^
 // pasteHash matches the hash of a text in the pasteCache.
 var pasteHash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// whole returns a prompt in which the pasted texts replace their marks. If a text is lost, its mark stays.
+// whole returns a prompt with its pasted texts in place of their marks. The mark of a lost text stays.
 func (s *promptHistory) whole(p typedPrompt) string {
 	return pasted.ReplaceAllStringFunc(p.Display, func(name string) string {
 		var one struct{ Type, Content, ContentHash string }

@@ -35,7 +35,7 @@ type processCache struct {
 const freshFor = time.Second
 
 // processes returns the processes that use the store, from a list that is at most maxAge old. A process that has just
-// started, or that is older than 2.1, has not named its session.
+// started, or of a version before 2.1, has not recorded its session.
 func (s *store) processes(maxAge time.Duration) []registeredProcess {
 	c := &s.running
 	c.mu.Lock()
@@ -94,8 +94,8 @@ func (s *store) readRegistered() (all []registeredProcess) {
 	return all
 }
 
-// recent is how long a process of another machine or container, which cannot be inspected, counts as running after its
-// last write.
+// recent is how long a process of another machine or container counts as running after its last write: it cannot be
+// inspected.
 const recent = 10 * time.Minute
 
 func (p *registeredProcess) wroteRecently() bool {

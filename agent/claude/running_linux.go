@@ -9,8 +9,7 @@ import (
 	"mend/internal/processes"
 )
 
-// isRunning reports whether the process that wrote the file is running: a process with its id and its
-// start time.
+// isRunning reports whether the process that wrote the file is running: one with its id and start time.
 func (p *registeredProcess) isRunning() bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err == nil && p.PidDomain != "" && !strings.HasSuffix(p.PidDomain, own) {

@@ -38,7 +38,7 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 
-// newCase reads a session. A list of processes that is at most maxAge old shows whether it is in use.
+// newCase reads a session. A list of processes, at most maxAge old, shows whether the session is in use.
 func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration) (*repair.Case, change.Stamp, error) {
 	var e safedir.Entry
 	if !r.Gone {

@@ -45,8 +45,7 @@ func (s *store) indexFile() string {
 	}))
 }
 
-// rows returns the rows of the index by session, or why it cannot read them. Codex rebuilds a missing or unreadable
-// index.
+// rows returns the rows of the index by session. Codex rebuilds a missing or unreadable index.
 func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

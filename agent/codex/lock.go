@@ -13,14 +13,14 @@ import (
 	"mend/internal/processes"
 )
 
-// locks is the folder with a file for each session. Codex holds a lock on it while it has the session open.
+// locks is the folder with a file for each session. Codex locks the file while it has the session open.
 const locks = "thread-writer-locks"
 
-// coordination is the lock that Codex holds while it takes or removes the lock of a session.
+// coordination is the lock that Codex holds while it takes or removes a session's lock.
 const coordination = ".coordination.lock"
 
 // whyBusy returns why a session must not be changed now: a process holds its lock. If the system can list locks,
-// whyBusy takes no lock itself, so that it does not block a Codex that is starting.
+// whyBusy takes no lock, which could block a Codex that is starting.
 func (s *store) whyBusy(id string) string {
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	e, err := s.OpenAt(file)

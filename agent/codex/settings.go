@@ -44,8 +44,8 @@ const systemConfig = "/etc/codex/config.toml"
 // builtin are the providers that Codex knows without settings.
 var builtin = []string{"openai", "ollama", "lmstudio", "amazon-bedrock", "gcp"}
 
-// providers returns the model providers that Codex knows from its settings and its profiles (NAME.config.toml). If a
-// file cannot be read, they are unknown, because then Codex does not start.
+// providers returns the model providers that Codex knows from its settings and its profiles (NAME.config.toml). They
+// are unknown if a file cannot be read: then Codex does not start.
 func (s *store) providers() rollout.Providers {
 	root := s.ID().Root
 	profiles, _ := fs.Glob(os.DirFS(root), "*."+config)

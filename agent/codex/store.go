@@ -136,8 +136,8 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 }
 
 // row returns the row of a session in the index, nil for none. there reports whether the rollout that the row names
-// exists, possibly compressed; same reports whether it is the session's own file. Paths may differ for the same file,
-// because a parent folder may have been replaced by a link.
+// exists, possibly compressed; same reports whether it is the session's own file, even under another path: a link may
+// have replaced a parent folder.
 func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	rows, _ := s.rows()
 	if row = rows[head.ID]; row == nil {

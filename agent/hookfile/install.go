@@ -115,8 +115,8 @@ func (f File) install(text []byte, s agent.Setup) ([]byte, error) {
 	return edited, err
 }
 
-// hooks returns the hooks to install. The agent loads a session before it runs SessionStart. So it loads a repair that
-// was made when the session ended, but after a repair at the start the user has to load the session again.
+// hooks returns the hooks to install. The agent loads a session before it runs SessionStart, so the user has to load
+// the session again after a repair at its start, but not after one at the end of the last session.
 func (f File) hooks(s agent.Setup) []Hook {
 	all := []Hook{{Event: "SessionStart", Matcher: "resume"}}
 	if f.AtEnd && (s.Repair || s.Keep) {

@@ -56,8 +56,8 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 }
 
 // RemoveHooks removes the hooks whose commands drop accepts, and the lists and objects that become empty. Every other
-// byte stays as it was. It returns the text itself if there is no such hook. If the user has added commands to a hook,
-// these stay.
+// byte stays as it was. It returns the same text if there is no such hook. Commands that the user has added to a hook
+// stay.
 func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
 	isCommand := func(raw []byte) bool { return drop(jsonedit.Parse(raw).TextAt("command")) }
 	hooks, _ := jsonedit.Get(settings, "hooks")
@@ -87,8 +87,8 @@ func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error
 	return jsonedit.Set(settings, edited, "hooks")
 }
 
-// withoutCommands returns the list of an event's hooks without the chosen commands, and without the
-// hooks that had no others.
+// withoutCommands returns the list of an event's hooks without the chosen commands, and without hooks that become
+// empty.
 func withoutCommands(list []byte, isCommand func(raw []byte) bool) []byte {
 	if groups, ok := jsonedit.Elements(list); !ok || len(groups) == 0 {
 		return list

@@ -72,7 +72,7 @@ func idIn(path string) string {
 	return ""
 }
 
-// folderFault returns why the path does not lead to a folder, "" if it does or if that is unknown.
+// folderFault returns why the path does not lead to a folder, "" if it does or may.
 func folderFault(path string) string {
 	if !filepath.IsAbs(path) {
 		if isWindows(path) {

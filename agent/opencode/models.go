@@ -27,8 +27,8 @@ import (
 )
 
 // A models has OpenCode's knowledge about models: from the settings of the user and of a project, or else from
-// OpenCode's copy of the list of models. mend keeps only the members of settings and logins that are in the types
-// below, so it keeps no API key.
+// OpenCode's copy of the list of models. mend keeps only the members of settings and logins in the types below, and
+// so no API key.
 type models struct {
 	program *program
 	list    string   // the path of the list, "" if unknown
@@ -153,8 +153,8 @@ func (p *program) managedDir() string {
 	}
 }
 
-// file returns the path of one of the program's files: in the folder of the environment variable, or else in
-// the given folder in the home folder, on every system alike; "" if neither is known.
+// file returns the path of one of the program's files: in the folder of the environment variable, or else in the
+// given folder of the home folder, on every system; "" if neither is known.
 func (p *program) file(variable, folder, name string) string {
 	dir := os.Getenv(variable)
 	if dir == "" {
@@ -428,8 +428,8 @@ var vendors = []struct {
 	{chat.Qwen, []string{"alibaba", "dashscope", "qwen"}, []string{"aliyuncs.com"}},
 }
 
-// vendorOf returns the vendor that a provider uses, by its addresses or else its id, "" if unknown. Only the
-// host of an address counts: an address with another host rules a vendor out, whatever the id.
+// vendorOf returns the vendor that a provider uses, by its addresses or else its id, "" if unknown. Only the host of
+// an address counts: an address with another host excludes a vendor, regardless of the id.
 func vendorOf(id string, addresses ...string) string {
 	for _, address := range addresses {
 		u, err := url.Parse(address)

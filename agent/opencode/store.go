@@ -130,7 +130,7 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	if s.tree == nil { // cached now: during the check each call of Held would wait for its end
+	if s.tree == nil { // cached now, because Held would wait for the end of the check
 		_, _ = s.isHeld(ctx), s.isLocal()
 	}
 	return s.records.CheckFile(ctx, what)

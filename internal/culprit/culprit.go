@@ -51,11 +51,11 @@ type Culprit struct {
 	Hidden  bool            // it has content of the kind that the error is about, which only the provider can judge
 }
 
-// Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first, then the
-// newest. If several break the rule of the error, sessions whose newest response failed with it come first. If none
-// matches, it returns all sessions that are broken or cannot be examined. It leaves out a session whose agent or API
+// Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first, then
+// the newest. If several break the rule of the error, sessions whose newest response failed with it come first. If
+// none matches, it returns all sessions that are broken or cannot be examined. It omits a session whose agent or API
 // never shows such an error, unless the text names the session. readings are from [Readings]. It calls step for each
-// examined session. It reads only.
+// examined session. It only reads.
 func Find(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
 ) ([]Culprit, error) {
@@ -161,7 +161,7 @@ type names struct {
 
 var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
 
-// maxTitled is the number of bytes of a text that are searched for titles, since each title is searched separately.
+// maxTitled limits the bytes of a text that are searched for titles: each title is searched separately.
 const maxTitled = 16 << 10
 
 func newNames(readings []repair.APIError) names {
@@ -181,7 +181,7 @@ func newNames(readings []repair.APIError) names {
 
 func (n names) hasID(id string) bool { return n.words[id] }
 
-// hasTitle reports whether the text is the title, has it in quotes, or contains it if it has several words.
+// hasTitle reports whether the text is the title, quotes it, or contains a title of several words.
 func (n names) hasTitle(title string) bool {
 	title = strings.TrimSpace(title)
 	short := squeeze(title)

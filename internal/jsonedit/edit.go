@@ -100,9 +100,9 @@ func Set(data, raw []byte, path ...string) ([]byte, error) {
 	return splice(data, at, at, slices.Concat([]byte(comma), Quote(name), []byte{':'}, raw)), nil
 }
 
-// Remove returns data without the member at path, or without all of them if several have the name. Every other byte is
-// unchanged, except for the commas and the white space that belonged to them. If there is no such member it returns
-// data itself. Errors are as for [Set].
+// Remove returns data without the member at path, or without all of them if several have the name. Only the commas
+// and the white space around them change, too. If there is no such member it returns data itself. Errors are as for
+// [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
 	in, err := findParent(data, path)
 	if err != nil {
@@ -177,9 +177,8 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
 }
 
-// RemoveElements removes from the list at path the elements that drop accepts. Without a path, data itself is the list.
-// Every other byte is unchanged, except for the commas and the white space that belonged to them. It returns an error
-// if there is no list at path.
+// RemoveElements removes from the list at path the elements that drop accepts. Without a path, data itself is the
+// list. Only the commas and the white space around them change, too. It returns an error if there is no list at path.
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {
@@ -229,8 +228,8 @@ func findParent(data []byte, path []string) (Value, error) {
 	return v, nil
 }
 
-// edit returns the whole text with the members or elements of the value replaced by the results of f. Members or
-// elements that f does not keep are removed, together with their commas and white space.
+// edit returns the whole text with the members or elements of the value replaced by the results of f. It removes
+// members or elements that f does not keep, with their commas and white space.
 func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte {
 	data := v.index.text
 	out, at, kept := make([]byte, 0, len(data)), 0, false

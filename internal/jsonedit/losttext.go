@@ -3,7 +3,7 @@ package jsonedit
 import "bytes"
 
 // HasLostText reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or
-// an element with text is missing. A different text in its place does not count, nor does a different number.
+// an element with text is missing. A different text or number does not count.
 func HasLostText(now, then Value) bool {
 	switch then.Kind() {
 	case '"':
@@ -34,8 +34,8 @@ func HasLostText(now, then Value) bool {
 	return false
 }
 
-// hasLostElement is HasLostText for lists. If the lengths differ, elements have no fixed position. If then the later
-// list has only elements of the earlier one, the other earlier elements with text are missing.
+// hasLostElement is HasLostText for lists. If the lengths differ, it compares elements regardless of position: if the
+// later list has only elements of the earlier one, the other earlier elements with text are missing.
 func hasLostElement(now, then Value) bool {
 	var earlier, current []Value
 	for v := range then.Elements() {

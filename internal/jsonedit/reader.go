@@ -43,8 +43,8 @@ func IsObject(data []byte) bool {
 	return len(data) <= math.MaxInt32 && r.peek() == '{' && r.value(node{}, 0, false) && r.peek() == 0 && r.at == len(data)
 }
 
-// value reads a value, and reports whether it is valid. depth is the number of objects and lists around it. If the
-// value is listed, it is added to the nodes, as n, and so are the values inside it.
+// value reads a value, and reports whether it is valid. depth is the number of objects and lists around it. If
+// listed, it adds the value to the nodes, as n, with the values inside it.
 func (r *reader) value(n node, depth int, listed bool) (ok bool) {
 	c, at := r.peek(), len(r.nodes)
 	n.start = int32(r.at)

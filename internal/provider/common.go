@@ -8,8 +8,8 @@ import (
 	"mend/internal/request"
 )
 
-// ParseCommon parses an error that belongs to no single agent or API, such as an error of the file system, the account
-// or the network. It is for errors that no agent recognises.
+// ParseCommon parses an error that belongs to no single agent or API, such as an error of the file system, the
+// account or the network. It is tried after the agents' parsers.
 func ParseCommon(input []byte) request.APIError { return commonParser().Parse(input) }
 
 var commonParser = sync.OnceValue(func() *ErrorParser {

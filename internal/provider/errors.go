@@ -35,8 +35,8 @@ type Words []string
 
 // An ErrorKind is a kind of errors: how they are recognised and what they mean.
 type ErrorKind struct {
-	// Rank decides between kinds that match a text: the lowest counts. A kind whose words other errors quote has a
-	// higher rank than those errors.
+	// Rank decides between kinds that match a text: the lowest wins. A kind whose words other errors quote has a higher
+	// rank than those errors.
 	Rank  int
 	Any   []Words         // the error contains one of these, or one of a rule's
 	Class request.Class   // "" if repairing the store does not help

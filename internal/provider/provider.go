@@ -48,8 +48,8 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	return found
 }
 
-// MayPrint reports whether a request to one API, asked, may end with an error in the words of another. Chat completions
-// may go through gateways, which pass errors on, and Bedrock passes on Anthropic's errors. "" stands for any API.
+// MayPrint reports whether a request to the API asked may fail with the words of another API: gateways for chat
+// completions pass errors on, and Bedrock passes on Anthropic's. "" stands for any API.
 func MayPrint(asked, words string) bool {
 	same := func(name string) string { return strings.Replace(name, "bedrock", "anthropic", 1) }
 	return words == "" || same(asked) == same(words) ||

@@ -24,8 +24,7 @@ var bodyPaths = [...][]string{
 	{"error", "metadata", "raw"},
 }
 
-// codePaths are the paths of an error's code, type, name or place, which may be more informative
-// than its message.
+// codePaths are the paths of an error's code, type, name or place: they may be more specific than its message.
 var codePaths = [...][]string{
 	{"data", "code"},
 	{"error", "code"},

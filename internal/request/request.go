@@ -21,7 +21,7 @@ type Request struct {
 	// Turns are the messages of the request, numbered as in the provider's errors.
 	Turns []Turn
 	// Then is the next request if this one is for a compaction that the agent makes first; otherwise nil. It has the
-	// whole conversation, which this request may have in another form.
+	// whole conversation, which this request may send differently.
 	Then *Request
 	// Bound defines what happens to thinking after a change of the conversation before it.
 	Bound Binding
@@ -50,8 +50,7 @@ func (r Request) Blocks(yield func(*Block) bool) {
 type Turn struct {
 	Role   string
 	Blocks []*Block // may be shared between requests: read only
-	// Messages are the stored messages of the turn in order, including those that add nothing to the request. The
-	// prompt that is not stored yet is not among them.
+	// Messages are the stored messages of the turn in order, including those that add nothing to the request.
 	Messages []change.Ref
 	Summary  bool // it is the summary of a compaction
 	Unknown  bool // content that mend does not know is stored in it, or beside it

@@ -46,7 +46,7 @@ func (c *State) findBranches() {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
 	var left []*branch            // branches that the user may have left
-	var owns []*transcript.Record // where the conversation continues beside the branches, in the order found
+	var owns []*transcript.Record // the records with which the conversation continues beside the branches, in the order found
 	beside := map[*transcript.Record][]*branch{}
 	for _, b := range c.branches(path) {
 		own := next[c.conv.Parent(b.root)]
@@ -108,7 +108,8 @@ func (c *State) findOmitted() {
 	c.noteLeft(c.omittedRecords())
 }
 
-// omittedRecords returns the records with texts of the conversation that are neither in it nor in one of its branches.
+// omittedRecords returns the records with texts of the conversation that are in neither the conversation nor a
+// branch.
 func (c *State) omittedRecords() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}
@@ -250,8 +251,8 @@ func (c *State) hasAnswer(b *branch) bool {
 	})
 }
 
-// concurrent reports whether another process wrote the branch: otherwise the transcript would show that the user
-// had gone back.
+// concurrent reports whether another process wrote the branch. Otherwise the transcript shows that the user went
+// back.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false
@@ -259,8 +260,8 @@ func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	return versionRecordsRewinds(own) && versionRecordsRewinds(b.root)
 }
 
-// versionRecordsRewinds reports whether the version that wrote the record stores that the user went back to an earlier
-// prompt.
+// versionRecordsRewinds reports whether the version that wrote the record also records when the user goes back to an
+// earlier prompt.
 func versionRecordsRewinds(r *transcript.Record) bool {
 	return semver.Compare("v"+r.Version, marksRewinds) >= 0
 }

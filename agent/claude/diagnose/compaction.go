@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// findCompaction reports that the last compaction lost its summary. It reports without a fix that it lost the record
-// that begins it, or the names of the messages that it preserved.
+// findCompaction reports that the last compaction lost its summary. A lost first record of the compaction, and lost
+// names of the messages that it preserved, are reported without a fix.
 func (c *State) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
 	switch {

@@ -109,14 +109,13 @@ func (c *State) rewrite() []byte {
 
 // A draft is a copy of a transcript that fixes edit.
 type draft struct {
-	repair.NoEdits // for operations that Claude Code does by itself, or whose result a transcript cannot hold
+	repair.NoEdits // for operations that Claude Code does itself, or that a transcript cannot store
 
 	c     *State
 	edits edits
 	undo  []func() // reverts the edits of the current fix
 
-	// gone has, by record, the indexes of the blocks that were removed since the draft was made, or [reordered] if the
-	// blocks were reordered.
+	// gone has, by record, the indexes of the blocks removed since the draft was made, or [reordered].
 	gone map[string][]int
 
 	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change them
@@ -149,7 +148,7 @@ func (d *draft) reorder(r *transcript.Record, content []byte) error {
 	return d.setMember(r.UUID, content, "message", "content")
 }
 
-// remove records that a block was removed, or with [reordered] that all indexes have changed.
+// remove notes that a block was removed, or with [reordered] that all indexes have changed.
 func (d *draft) remove(uuid string, index int) {
 	old := d.gone[uuid]
 	d.undo = append(d.undo, func() { d.gone[uuid] = old })

@@ -24,7 +24,7 @@ func (c *State) report(f repair.Finding) {
 		return
 	}
 	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Contains(r) {
-		f.Tier = repair.Ask // it becomes a violation only when the history before a break is sent again
+		f.Tier = repair.Ask // it only becomes a violation once the history before a break is sent again
 	}
 	c.faults, c.seen[key] = append(c.faults, f), true
 }
@@ -76,7 +76,7 @@ func (c *State) editsWith(edit func(*draft) error) edits {
 	return d.edits
 }
 
-// isLessThan reports whether the other state sends more, or can send more after further repairs.
+// isLessThan reports whether the other state sends more messages, or can after further repairs.
 func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)
@@ -93,8 +93,8 @@ func (c *State) isLessThan(after *State) bool {
 	})
 }
 
-// anySent reports whether a block of the records would be sent if they were in the conversation:
-// 2.1 sends nothing of an answer that has only thinking.
+// anySent reports whether a block of the records would be sent if they were in the conversation: 2.1 does not send an
+// answer that has only thinking.
 func (c *State) anySent(rs ...*transcript.Record) bool {
 	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
 		return r.Sendable() > 0 && slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() })

@@ -62,8 +62,8 @@ func (c *State) findBreaks() {
 	}
 }
 
-// followsUnknown reports whether a record follows a record of an unknown type, which may be part of the conversation
-// for a newer version.
+// followsUnknown reports whether a record follows one of an unknown type, which may be part of the conversation in a
+// newer version.
 func (c *State) followsUnknown(r *transcript.Record) bool {
 	return slices.ContainsFunc(c.lines, func(l transcript.Line) bool {
 		return l.Record != nil && l.Record.UUID == r.Parent && l.Record.UUID != "" && l.Record.UnknownType() != ""
@@ -126,7 +126,7 @@ func breakWhy(b transcript.Break) string {
 	return "The message before this one is missing: its line was lost, torn, or never written."
 }
 
-// promptsIn names the first prompts among the records. A prompt that begins with "<" is the program's and is left out.
+// promptsIn names the first prompts among the records. It omits prompts that begin with "<": the program wrote them.
 func (c *State) promptsIn(rs []*transcript.Record) string {
 	rs = slices.Clone(rs)
 	slices.SortFunc(rs, func(a, b *transcript.Record) int { return cmp.Compare(c.conv.Place(a), c.conv.Place(b)) })
@@ -155,8 +155,8 @@ func (c *State) promptsIn(rs []*transcript.Record) string {
 	return text + " and what follows"
 }
 
-// findSidechain reports records of the main conversation that are marked as a subagent's. They have no agent, and
-// either they follow an unmarked record or there is no other conversation.
+// findSidechain reports records of the main conversation that are marked as a subagent's. They name no agent, and
+// either follow an unmarked record or are the only conversation.
 func (c *State) findSidechain() {
 	if c.conv.Agent != "" {
 		return

@@ -10,7 +10,7 @@ import (
 
 // Findings without a repair, because no user has met them.
 
-// reportOnly adds a finding about the history without a fix. The record is one example of those affected.
+// reportOnly adds a finding about the history without a fix. The record is an example of the affected ones.
 func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(ruleHistory, repair.MissingHistory, r.UUID)
 	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.refuseRepair()
@@ -24,9 +24,9 @@ func (c *State) refuseRepair() *repair.RefusalError {
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
-// findDisorder reports lines that are out of order if the program therefore leaves something out of the request: it
-// continues at a record other than the last, or takes records after a compaction for earlier ones. Other findings about
-// the history are then unreliable.
+// findDisorder reports lines that are out of order, if the program therefore omits records from the request: it
+// continues at a record other than the last, or treats records after a compaction as earlier ones. Other findings
+// about the history are then unreliable.
 func (c *State) findDisorder() bool {
 	early := c.conv.FirstDisplaced()
 	if early == nil {
@@ -56,7 +56,7 @@ func (c *State) findDisorder() bool {
 	return true
 }
 
-// findRepeated reports ids that two different messages have: the later message replaces the earlier one.
+// findRepeated reports ids of two different messages: the later message replaces the earlier one.
 func (c *State) findRepeated() {
 	for _, r := range c.conv.Duplicates() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {

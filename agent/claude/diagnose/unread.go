@@ -36,7 +36,7 @@ func (c *State) findUnread() {
 	read, end := load(c.base, e), ""
 	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all,
 		func(u unread) bool { return u.record.UUID == leaf.UUID }) {
-		end = leaf.UUID // the conversation continues there once the record is read
+		end = leaf.UUID // the conversation continues at this record once it is read
 		read.edits.leaf = end
 	}
 	gains := c.isLessThan(read)
@@ -70,7 +70,7 @@ func (c *State) findUnread() {
 }
 
 // findUnknown reports records of types that mend does not know: mend skips them, as the newest observed version does.
-// It is unknown what a newer version does with them. If the version is known, only records with a message are reported.
+// A newer version may use them. If the version is known, only records with a message are reported.
 func (c *State) findUnknown() {
 	var types []string
 	isNewer := c.base.isNewer()
@@ -125,7 +125,7 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the complete records in a line. If the program reads one of them, salvage leaves that one out.
+// salvage returns the complete records in a line, except the one that the program reads.
 func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
 	if isRead && l.Record != nil && len(l.Rest) == 0 {
 		return nil

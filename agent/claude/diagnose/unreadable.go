@@ -68,8 +68,8 @@ func (c *State) findFolder() {
 	})
 }
 
-// findTorn reports lines that neither are nor contain a record, and prompts and answers without a message. A line that
-// was part of a prompt, an answer or a result is lost content; any other line is a note.
+// findTorn reports lines without any record, and prompts and answers without a message. A line that was part of a
+// prompt, an answer or a result is lost content; any other line is a note.
 func (c *State) findTorn() {
 	var lost, others []string
 	for i := range c.lines {

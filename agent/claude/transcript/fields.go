@@ -70,8 +70,8 @@ func (r *Record) setTime(v jsonedit.Value) {
 	}
 }
 
-// BlockFields has the members that the provider accepts in a block, by block type, with the possible first
-// bytes of their JSON values; "" if they are checked elsewhere. Blocks of other types are not checked.
+// BlockFields has, by block type, the members that the provider accepts in a block, with the possible first bytes of
+// their JSON values; "" if their values are checked elsewhere. Blocks of other types are not checked.
 var BlockFields = map[string]map[string]string{
 	"text":              {"type": "", "text": `"`, "citations": `[n`, "cache_control": `{n`},
 	"thinking":          {"type": "", "thinking": `"`, "signature": `"n`},

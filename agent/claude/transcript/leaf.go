@@ -177,8 +177,8 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// canReach reports whether the walk from one record reaches another record, or an answer whose batch of calls contains
-// that record.
+// canReach reports whether the walk from one record reaches another, or an answer with a batch of calls that contains
+// it.
 func (c *Conversation) canReach(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}

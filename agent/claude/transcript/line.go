@@ -6,7 +6,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// largeFile is the least size in bytes of a file in which the program skips NUL bytes before a record.
+// largeFile is the size in bytes from which the program skips NUL bytes before a record.
 const largeFile = 5 << 20
 
 // A Line is a line of a transcript.
@@ -52,8 +52,8 @@ var newline = []byte("\n")
 // byteOrderMark is written by some editors before a text. The program skips it at the beginning of a file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of the line. large means that the file is large; before is the record of an earlier line,
-// nil for none.
+// parse finds the record of the line in a file that may be large. before is the record of an earlier line, nil for
+// none.
 func (l *Line) parse(large bool, before *Record) {
 	text := l.Raw
 	if l.Marked {

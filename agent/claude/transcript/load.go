@@ -9,7 +9,7 @@ import (
 // version loads them.
 const Version = "2.1.332"
 
-// mostOlder is the greatest age difference, in milliseconds, of a record that replaces a missing parent.
+// mostOlder is how many milliseconds older a record may be that replaces a missing parent.
 const mostOlder = 5000
 
 // A Conversation is the program's state after it has loaded a transcript.
@@ -23,7 +23,7 @@ type Conversation struct {
 	// Breaks are the records where the conversation ends although earlier records exist. The program stops at the
 	// first; the others follow after [Break.Next].
 	Breaks []Break
-	// Hidden means that the program does not list the session, because its leaf is a subagent's.
+	// Hidden means that the program does not list the session because its leaf belongs to a subagent.
 	Hidden bool
 	// Rewound means that, according to the transcript, the user went back to an earlier prompt.
 	Rewound bool
@@ -33,8 +33,8 @@ type Conversation struct {
 	Cleared bool
 	// Boundary is the last compaction, or nil.
 	Boundary *Record
-	// Preserved are the records before the compaction that stay in the conversation; nil unless a compaction names
-	// some. If some of them are missing, none is sent: those are Missing, the others Present.
+	// Preserved are the records before the compaction that stay in the conversation; nil unless a compaction names some.
+	// If some are Missing, the others, Present, are not sent either.
 	Preserved, Missing, Present []string
 
 	place    map[string]int // index in records of a record's first line
@@ -186,12 +186,12 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 // Duplicates returns the stored records that have the id of an earlier one, but another time and content.
 func (c *Conversation) Duplicates() []*Record { return c.repeated }
 
-// atOnce is the greatest difference in milliseconds, in either direction, between the times of two records that the
-// program writes one after another.
+// atOnce is the greatest difference in milliseconds between the times of two records that the program writes
+// together.
 const atOnce = 5000
 
-// FirstDisplaced returns the first record that is before its parent in the file, or nil. It skips a record that seems
-// to have a wrong parent: the parent is dated later, or is a descendant of the record.
+// FirstDisplaced returns the first record that is before its parent in the file, or nil. It skips a record with an
+// apparently wrong parent, which is dated later or descends from the record.
 func (c *Conversation) FirstDisplaced() *Record {
 	for i, r := range c.order {
 		up := c.Record(r.Parent)

@@ -42,8 +42,8 @@ type Record struct {
 
 	Meta, Summary, APIError, Virtual bool
 
-	// The fields of a last-prompt record: the leaf that it names, whether the user has chosen that leaf, and
-	// whether that was to go back in the conversation.
+	// The fields of a last-prompt record: its leaf, whether the user chose that leaf, and whether to go back in the
+	// conversation.
 	leaf              string
 	explicit, rewound bool
 
@@ -85,7 +85,7 @@ const (
 )
 
 // others are the types of records outside the chain that the program of [Version] knows, according to the strings in
-// it. It skips all other types.
+// it. It skips unknown types.
 var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob
 	frame-link observer-ref continued-in resume-head-vouch file-history-snapshot file-history-delta
 	attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode permission-mode
@@ -119,8 +119,8 @@ func (r *Record) IsSidechain() bool { return r.Side == "true" }
 // IsBoundary reports whether the record begins a compaction.
 func (r *Record) IsBoundary() bool { return r.Type == System && r.Subtype == "compact_boundary" }
 
-// IsSynthetic reports whether the program wrote the answer itself, for example when another process continues after
-// a prompt without an answer.
+// IsSynthetic reports whether the program wrote the answer itself, for example to continue after a prompt without an
+// answer.
 func (r *Record) IsSynthetic() bool { return r.Type == Assistant && r.Model == synthetic }
 
 // synthetic is the model of answers that the program wrote. They are not sent.
@@ -359,8 +359,8 @@ func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	return anchor, ids, ok && len(ids) > 0
 }
 
-// preservedSegment returns the anchor with the first and the last preserved record, the form used by the first
-// versions.
+// preservedSegment returns the anchor with the first and the last preserved record, as the first versions stored
+// them.
 func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
 	s := r.value.Get("compactMetadata").Get("preservedSegment")
 	anchor, head = s.TextAt("anchorUuid"), s.TextAt("headUuid")

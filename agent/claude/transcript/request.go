@@ -259,9 +259,9 @@ func (b *builder) dropThinkingOnly() {
 	})
 }
 
-// pairCalls removes calls without a stored result, calls with an id that was used before, and results
-// without a call. A prompt between a call and its result is moved after the result. The calls of the last
-// answer get a result, and so does a call whose result is elsewhere.
+// pairCalls removes calls without a stored result, calls with a repeated id, and results without a call. It moves a
+// prompt between a call and its result after the result. The calls of the last answer, and calls whose result is
+// elsewhere, get a result.
 func (b *builder) pairCalls() {
 	answered := map[string]bool{}
 	for _, m := range b.messages {
@@ -393,8 +393,8 @@ const (
 	noFirst  = "[Orphaned tool result removed due to conversation resume]"
 )
 
-// dropResults removes results in answers, results without a call in the previous answer, and repeated
-// results. A message that this empties gets a text.
+// dropResults removes results in answers, results without a call in the previous answer, and repeated results. A
+// message that becomes empty gets a text.
 func (b *builder) dropResults() {
 	open := map[string]bool{}
 	for i := 0; i < len(b.messages); {
@@ -440,8 +440,7 @@ func (b *builder) fill(m *message, text string) {
 	}
 }
 
-// join merges neighbouring messages of one role into one turn. If it merges several of the user's
-// messages, results come first.
+// join merges neighbouring messages of one role into one turn. Results come first in merged messages of the user.
 func (b *builder) join() {
 	for rest := b.messages; len(rest) > 0; {
 		n, blocks, records := 0, 0, 0

@@ -17,7 +17,7 @@ type draft struct {
 	content
 
 	c        *State
-	renumber bool // lines have moved and get new numbers, so messages get new names
+	renumber bool // lines have moved, so messages are renamed after their new numbers
 
 	// By message, and the items of the model also by turn; nil before the first use, and after lines have moved.
 	items map[string][]item
@@ -252,9 +252,9 @@ func (d *draft) dropReasoning(b *request.Block) error {
 	return d.dropIDs(b.Ref(), true)
 }
 
-// dropIDs removes the ids of all items of the model in the turn of a message. If reasoning is set, it also removes all
-// reasoning of the message. Only the provider knows for certain which items were one response: if lines are missing or
-// reordered, an item may seem to belong to the wrong message. A response is never in two turns.
+// dropIDs removes the ids of all items of the model in the turn of a message. If reasoning is set, it also removes
+// all reasoning of the message. Only the provider knows which items were one response: after lost or reordered lines,
+// an item may appear in the wrong message. But a response is always in one turn.
 func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
@@ -278,8 +278,8 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	return nil
 }
 
-// moveAfterCall moves an output to the end of the response with its call. The call itself may be misplaced, apart from
-// its reasoning, so the ids are removed.
+// moveAfterCall moves an output to the end of the response with its call. It removes the ids, because the call itself
+// may be away from its reasoning.
 func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {

@@ -226,7 +226,7 @@ func (s *content) compaction() int {
 	return lastLine(s.lines, func(l *line) bool { return l.kind == "compacted" })
 }
 
-// isMissed reports whether the model misses something if the program skips a record of the given type.
+// isMissed reports whether the model lacks content if the program skips a record of the given type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
@@ -240,8 +240,7 @@ func isPart(raw []byte) bool {
 
 var begin = []byte(`{"timestamp":`)
 
-// records returns the pieces of a line if at least one of them is a complete record that the model misses; otherwise
-// nil.
+// records splits a line into parts, and returns them if one is a complete record that the model lacks; otherwise nil.
 func records(raw []byte) [][]byte {
 	all := jsonedit.Split(raw, begin)
 	if len(all) < 2 || !slices.ContainsFunc(all, isWhole) {
@@ -250,8 +249,8 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether the encrypted content of an item was replaced by a text that cannot be encrypted, such as a
-// marker of another program: the initialization vector and the checksum of a cipher alone take more than 20 characters.
+// isMarked reports whether a text, such as another program's marker, replaces the encrypted content of an item: it is
+// shorter than the initialization vector and the checksum of a cipher, which take more than 20 characters.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))

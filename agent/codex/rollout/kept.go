@@ -62,9 +62,9 @@ func (l *line) isMessage() bool {
 	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
-// CountMissing counts the records of an older rollout that a rollout has lost, whether the whole line or only content
-// of it is missing, and the prompts and answers among these records. After an edit by mend only texts of messages
-// count. unnamed means that the rollout has lost its session id, which a repair may restore.
+// CountMissing counts the records of an older rollout that a rollout has lost, in full or in part, and the prompts
+// and answers among them. After an edit by mend only texts of messages count. unnamed means that the rollout lacks
+// its session id, which a repair may restore.
 func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)

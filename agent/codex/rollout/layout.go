@@ -26,8 +26,7 @@ const (
 
 func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 
-// nameForm is the pattern of a rollout's name. The program does not find, or does not continue, a rollout with
-// another name.
+// nameForm is the pattern of a rollout's name. The program does not find or continue a rollout with another name.
 var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-` +
 	`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 

@@ -79,12 +79,12 @@ type response struct {
 	first    int   // first line of its current group; 0 if the next item begins a group
 	reasoned bool  // it has reasoning
 	later    []int // the indexes of its items after the first reasoning
-	sure     bool  // all other items are calls that have outputs, and no output was read yet
+	sure     bool  // all other items are calls with outputs that follow
 }
 
-// assignGroups finds out which items belong to one response: the items between two records that the model did not
-// write. The program writes a record about the use of tokens after each response. If the item that followed reasoning
-// is lost, the items after it form another group, because the provider does not accept them in its place.
+// assignGroups groups the items of each response: the items between two records that the model did not write, such as
+// the token counts that the program writes after each response. If the item that followed reasoning is lost, the next
+// items form another group, because the provider does not accept them in its place.
 func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
@@ -148,8 +148,8 @@ func (r *response) begin() {
 	}
 }
 
-// lost reports whether a line is about an item of the model that is not among the known ones, or is part of such an
-// item, and whether the item is reasoning.
+// lost reports whether a line contains, or is part of, an item of the model that was not read, and whether the item
+// is reasoning.
 func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
 	if kind := l.payload.TextAt("item", "type"); l.kind == "event_msg" && l.subtype == "item_completed" &&
 		(kind == "Reasoning" || kind == "AgentMessage") {

@@ -43,10 +43,10 @@ func (p Program) isChannel(name string) bool {
 	return ok
 }
 
-// Find returns the program's databases. The first is the one that a released OpenCode uses, even if it is not a regular
-// file, because OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else
-// ~/.local/share/opencode, on every system; $OPENCODE_DB names another file, absolute or relative to that folder (since
-// 1.18 at the latest; 1.2.27 ignores it).
+// Find returns the program's databases. The first is the one that a released OpenCode uses, even if it is not a
+// regular file: OpenCode would use no other. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on
+// every system; $OPENCODE_DB names another file, absolute or relative to that folder (since 1.18 at the latest;
+// 1.2.27 ignores it).
 func (p Program) Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := p.DataDir(env, home), env(strings.ToUpper(string(p))+"_DB")
@@ -130,8 +130,8 @@ func (p Program) Others(dir string) []string {
 	})
 }
 
-// databases returns, in the order of their names, the files NAME.db in dir that isOne accepts. ofChannel means that a
-// build of another channel uses the name.
+// databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel means that a build of another
+// channel uses the name.
 func (p Program) databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

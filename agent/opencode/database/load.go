@@ -269,8 +269,8 @@ func (c *conn) isEventNumberTaken(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
 	}
-	// A prompt that is answered with a text creates at least 14 events (observed with 1.18.33). A used number beyond
-	// the next 14 does not make the next prompt fail.
+	// A prompt that is answered with a text creates at least 14 events (observed with 1.18.33). So a used number beyond
+	// the next 14 is harmless for that prompt.
 	const ahead = `SELECT 1 FROM event, (SELECT coalesce((SELECT seq FROM event_sequence WHERE aggregate_id = ?1), -1) AS last)
 		WHERE aggregate_id = ?1 AND seq > last AND seq <= last + 14 LIMIT 1`
 	return c.Has(ahead, sqlstore.Text(id))
@@ -369,8 +369,8 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) error {
 	return err
 }
 
-// whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if OpenCode may have written it.
-// mend examines no session with such a row.
+// whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if it may have. mend does not
+// examine a session with such a row.
 func whyUnread(r *change.Record) string {
 	id, _ := r.Col("id")
 	if err := checkText(id); err != nil {

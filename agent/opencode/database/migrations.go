@@ -154,8 +154,8 @@ func (p Program) missingMigrations(ids []string) []migration {
 	return slices.DeleteFunc(p.migrations(), func(m migration) bool { return slices.Contains(ids, m.id) })
 }
 
-// faultOf returns the problem of the program with a database that has these objects and columns, and rows for the
-// migrations ids. The program applies the migrations that have no row, and then needs its columns.
+// faultOf returns why the program fails with a database that has these objects and columns, and rows for the
+// migrations ids. The program applies the other migrations, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row records which migrations were run, so " + p.title() + " does not start"}, nil

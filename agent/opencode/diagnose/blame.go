@@ -9,8 +9,8 @@ import (
 	"mend/repair"
 )
 
-// inSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. If the
-// session does not show whether the model is asked to think, an error about an open tool loop does.
+// inSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. An
+// error about an open tool loop shows whether the model is asked to think, if the session does not.
 func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	n := *c
 	if e != nil || c.asked != nil {

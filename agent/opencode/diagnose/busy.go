@@ -16,8 +16,8 @@ const youth = 2 * time.Minute
 // a write. It ignores later processes, because no agent continues an answer that was unfinished when the agent started.
 // If no process has the store open, the agent is not working.
 //
-// A time more than two minutes in the future was written by a wrong clock. It makes no record young,
-// and any process may have been running when it was written.
+// A time more than two minutes in the future was written by a wrong clock. It does not make a record young, and any
+// process may have written it.
 //
 // held is the start of the oldest process that has the store open, zero if none is found. free means that certainly no
 // process has it open.

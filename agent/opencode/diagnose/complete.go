@@ -54,7 +54,7 @@ func (g recordContext) messageFixes() []repair.Fix {
 	return []repair.Fix{g.replaceMessage(r, text, loses)}
 }
 
-// partFixes returns the fix that completes the part, and if its record is damaged, the fixes that keep nothing of it.
+// partFixes returns the fix that completes the part and, if its record is damaged, the fixes that discard it.
 func (g recordContext) partFixes() (fixes []repair.Fix) {
 	damaged := g.p.IsMalformed()
 	if !strings.HasPrefix(g.p.ID, partPrefix) && !damaged {
@@ -111,8 +111,8 @@ func (g recordContext) renamePart() []repair.Fix {
 	})}}
 }
 
-// complete returns the record with its readable data and every member that its shape needs. text and loses say, as
-// sentences, what that changes and loses; text is empty if it changes nothing.
+// complete returns the record with its readable data and every member that its shape needs. text and loses are
+// sentences about the change and the loss; text is empty if nothing changes.
 func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
@@ -144,8 +144,8 @@ func (g recordContext) complete(
 	return withData(r, data), "It is rebuilt from what can be read.", loses, err
 }
 
-// withoutCutValue returns data without the value that was cut off, and without objects that become empty. The beginning
-// of a text, of an output and of an error stays. A call without a result becomes a failed call.
+// withoutCutValue returns data without the value that was cut off, and without objects that become empty. The start
+// of a text, an output or an error stays. A call without a result becomes a failed call.
 func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 	cut := textAt(data, v.Cut...)
 	switch path := strings.Join(v.Cut, "."); {
@@ -201,8 +201,8 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 	})}
 }
 
-// giveUpPart returns the fixes that keep nothing of the part. The first removes it, or replaces it by a
-// text if the message would have no content.
+// giveUpPart returns the fixes that discard the part. The first removes it, or replaces it by a text if the message
+// would become empty.
 func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "What cannot be read."
 	fixes := []repair.Fix{

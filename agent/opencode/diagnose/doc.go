@@ -12,9 +12,9 @@
 // requests of the other settings in which a fix must hold. The rules of the provider then show the violations and their
 // records. A few problems are not visible that way and have a finder of their own ([rows]).
 //
-// The severity of a problem depends on who reads the store: a [repair.Broken] problem is refused, or stops the agent,
-// in the setting in use (the agent's version, thinking or not). A [repair.Latent] problem is that in another setting,
-// or the screen shows it as running. A [repair.Note] is untidy. The rules are the rules of the next request's provider.
+// The severity of a problem depends on the setting in use (the agent's version, and thinking). There a
+// [repair.Broken] problem is refused, or stops the agent. A [repair.Latent] problem does so in another setting, or is
+// shown as running. A [repair.Note] is untidy. The rules are those of the next request's provider.
 //
 // # How a problem of the records is fixed
 //

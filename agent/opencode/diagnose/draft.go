@@ -11,8 +11,8 @@ import (
 )
 
 // A draft is a copy of a session that fixes edit, copy on write. It has its own list of messages, and its own list of
-// parts for each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit
-// replaces them.
+// parts for each message that [draft.message] or [draft.part] returned. Edits replace the bytes of records, which are
+// shared.
 type draft struct {
 	c     *simulation // the session before any fix
 	s     *record.Session

@@ -18,8 +18,8 @@ type facts struct {
 	places *index
 }
 
-// contextOf returns the context of a message or a part. It reports false if the record does not
-// exist or its bytes are unknown.
+// contextOf returns the context of a message or a part. ok is false if the record does not exist or its bytes are
+// unknown.
 func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	g := recordContext{known: k}
 	if k.places == nil {

@@ -64,8 +64,8 @@ func (c *simulation) Faults() (all []finding) {
 		unknown := schema.IsUnknown(f.Why)
 		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: unknown})
 	}
-	// An unreadable record cannot be shown either. If a fix makes it readable, and it still cannot be shown, the fix
-	// has caused no new finding.
+	// An unreadable record cannot be shown either. A fix that makes it readable causes no new finding if it still cannot
+	// be shown.
 	for _, f := range c.screen() {
 		if f.Code == render.FailureUnreadable {
 			all = append(all, finding{Code: render.FailureScreen, Ref: f.Ref, CountOnly: true})
@@ -102,7 +102,7 @@ func (c *simulation) markUnknown(turns []request.Turn) {
 	}
 }
 
-// isForeign reports whether the part has a type that only other tools write, and that no newer version shows.
+// isForeign reports whether the part has a type that only other tools write and no newer version shows.
 func (c *simulation) isForeign(ref change.Ref) bool {
 	_, p := c.part(ref)
 	if p == nil {

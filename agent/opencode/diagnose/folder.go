@@ -23,9 +23,9 @@ const (
 	folderRelative = "is not an absolute path" // of a workspace
 )
 
-// findFolder finds a session without its folder: the agent answers no prompt in it. For a version that
-// does not need the folder the finding is latent. If the session has a workspace, the agent works in the
-// workspace's folder: then the session's own need not exist.
+// findFolder finds a session without its folder: the agent answers no prompt in it. For a version that does not need
+// the folder the finding is latent. A session with a workspace does not need its own folder: the agent works in the
+// workspace's folder.
 func findFolder(c *simulation) []finding {
 	path, _ := c.folder()
 	why := c.env.Folder(path)
@@ -100,8 +100,8 @@ func (c *simulation) newFolder(f finding) (string, bool) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// fixFolder returns the fix of a folder whose new location is certain, and of a path of another system. A folder with
-// such a path cannot be created, and the list of sessions fails on it, too.
+// fixFolder returns the fix of a folder whose new location is certain, and of a path of another system. No folder can
+// have such a path, and it also makes the list of sessions fail.
 func fixFolder(c *simulation, f finding) []repair.Fix {
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{

@@ -8,8 +8,8 @@ import (
 	"mend/change"
 )
 
-// whyHidden returns the unreadable content of the message, as a sentence, or "". With unreadable
-// content, no change to the message is safe.
+// whyHidden returns the unreadable content of the message, as a sentence, or "". No change to a message with
+// unreadable content is safe.
 func (c *simulation) whyHidden(ref change.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }

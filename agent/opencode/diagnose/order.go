@@ -12,9 +12,9 @@ import (
 	"mend/repair"
 )
 
-// Findings about messages that sort after every new prompt. They do so by their ids if these are from before the id
-// clock wrapped (docs/opencode.md F3), or by their times if a clock was wrong. Older versions of OpenCode read messages
-// in the order of their ids, newer ones in the order of their times. Only ids are fixed.
+// Findings about messages that sort after every new prompt. Their ids are from before the id clock wrapped
+// (docs/opencode.md F3), or a wrong clock set their times. Older versions of OpenCode read messages in the order of
+// their ids, newer ones in the order of their times. Only ids are fixed.
 
 // isInFuture reports whether the message is dated later than the next prompt.
 func isInFuture(m *record.Message, now time.Time) bool {

@@ -217,8 +217,8 @@ func isArchived(s *record.Session) bool {
 	return isColumn && c.Class != change.ClassNull || found && raw[0] != 'n'
 }
 
-// completions returns the fixes of the records that accept selects and that some version of the agent cannot read: one
-// of these records may be the one that seems to be lost.
+// completions returns the fixes of the records that accept selects and that some version of the agent cannot read:
+// the record that seems to be lost may be one of them.
 func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {

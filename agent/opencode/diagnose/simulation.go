@@ -51,8 +51,8 @@ type Environment struct {
 	Agent string
 	Held  time.Time // the start of the oldest process that has the store open; zero for none
 	Free  bool      // it is certain that no process has the store open
-	// CanRead reports whether a model accepts files of a kind, see [render.Settings]. If that is unknown, a
-	// file that the provider would refuse is latent.
+	// CanRead reports whether a model accepts files of a kind, see [render.Settings]. If unknown, a file that the
+	// provider would refuse is latent.
 	CanRead func(m request.Model, kind string) (reads, known bool)
 	// Window returns the context window of a model in tokens, 0 if unknown.
 	Window func(m request.Model) int
@@ -233,8 +233,8 @@ func (c *simulation) newestProfile() render.Profile {
 }
 
 // LikelyThinks reports whether the next request most likely asks the model to think: some answer of the model that
-// wrote the newest answer has thinking. A model that can think does not always do so, so the newest answer alone does
-// not decide.
+// wrote the newest answer has thinking. A model that can think does not always do so, so the newest answer alone is
+// not enough.
 func LikelyThinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {

@@ -76,8 +76,8 @@ func (c *simulation) hasLink() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool { return s.Kind == change.StrayLink })
 }
 
-// isUnknown reports whether so much of the session is unknown that mend cannot diagnose or change the rest: a folder
-// without which the agent answers no prompt, a row, or the data of a newer generation.
+// isUnknown reports whether mend cannot diagnose or change the session because an essential part is unknown: a folder
+// that the agent needs for every prompt, a row, or the data of a newer generation.
 func (c *simulation) isUnknown() bool {
 	return c.s.TakenOver || slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
 		return s.Kind == change.StrayPlace || s.Kind == change.StrayUnread || s.Kind == change.StrayHidden && s.Message == ""

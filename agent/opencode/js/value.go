@@ -1,5 +1,5 @@
-// Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide what OpenCode reads
-// from a record, and whether it crashes. It runs no script.
+// Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide how OpenCode reads
+// a record, and whether it crashes. The package runs no script.
 //
 // It does no I/O. It may import change and internal/jsonedit. Read [Parse] first.
 package js

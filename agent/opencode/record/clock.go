@@ -86,8 +86,7 @@ func isClock(tail string) bool {
 	return len(tail) >= clockDigits && strings.Trim(tail[:clockDigits], "0123456789abcdef") == ""
 }
 
-// LatestTime returns the latest time in the message and its parts, in milliseconds since 1970; 0 if
-// they have none.
+// LatestTime returns the latest time in the message and its parts, in milliseconds since 1970; 0 for none.
 func (m *Message) LatestTime() int64 {
 	t := max(m.Created, m.Completed)
 	for i := range m.Parts {
@@ -96,8 +95,7 @@ func (m *Message) LatestTime() int64 {
 	return t
 }
 
-// LatestTime returns the latest time in the session, its messages and their parts, in milliseconds
-// since 1970; 0 if they have none.
+// LatestTime is [Message.LatestTime] for a session with its messages.
 func (s *Session) LatestTime() int64 {
 	t := max(s.Created, s.Updated)
 	for i := range s.Messages {

@@ -110,8 +110,8 @@ func NewPart(r change.Record) Part {
 	return p
 }
 
-// decode parses the record's data even if it is not an object, as some agents do. If it is not one
-// JSON object, decode sets the record's Defect.
+// decode parses the record's data, and sets its Defect if the data is not one JSON object. Like some agents, it also
+// returns other values.
 func decode(r *change.Record) (v js.Value) {
 	if r.Unreadable() {
 		return js.Value{}

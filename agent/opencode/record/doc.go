@@ -1,6 +1,6 @@
 // Package record holds OpenCode's stored data: a [Session] of [Message] values, each with its [Part] values. Each of
-// them embeds the [change.Record] with the exact bytes. What a record means to a version of the program is up to
-// packages schema and render.
+// them embeds the [change.Record] with the exact bytes. Packages schema and render interpret records as each version
+// of the program does.
 //
 // It does no I/O. It may import agent/opencode/js, change and internal/jsonedit. Read [Session] and [Part.Set] first.
 //

@@ -100,10 +100,9 @@ func (m *Message) Remove(ref change.Ref) {
 	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 }
 
-// NewTextPart returns a new text part for the message, marked synthetic. Its position follows from
-// the id. Mode and columns are taken from a neighbour: a part of the message, or else a part of the
-// session, or else the message. The times are the message's. Nothing depends on the clock or on
-// random numbers.
+// NewTextPart returns a new text part for the message, marked synthetic. Its id determines its position. Mode and
+// columns are those of a part of the message, or else of the session, or else of the message itself; the times are
+// the message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
 		Name: "synthetic",

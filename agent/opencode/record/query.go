@@ -26,8 +26,8 @@ func (m *Message) IsFinished() bool {
 	return m.Completed != 0
 }
 
-// Steps yields the steps of the message. Each begins with a step-start part, except that
-// parts before the first step-start are a step, too.
+// Steps yields the steps of the message. Each begins with a step-start part; parts before the first one are a step,
+// too.
 func (m *Message) Steps() iter.Seq[[]Part] {
 	return func(yield func([]Part) bool) {
 		first := 0

@@ -47,8 +47,8 @@ func (m *Message) rename(ids map[string]string) (Message, error) {
 	return to, nil
 }
 
-// withIDs returns the record with its new ids, and with the data that refs returns. A record that is not a JSON object
-// stays unchanged. The error means that such a record would need new ids, or that an id is invalid.
+// withIDs returns the record with its new ids, and with the data that refs returns. A record that is not a JSON
+// object stays unchanged. It returns an error if such a record needs new ids, or an id is invalid.
 func withIDs(r *change.Record, ids map[string]string, refs func([]byte) []byte) (change.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)

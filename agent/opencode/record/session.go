@@ -27,8 +27,8 @@ type Session struct {
 	ProjectRow     change.Record // of the session's project; its Ref is the zero Ref if it does not exist
 	Home           string
 	Diff           change.Record // the session's file changes, for a copy of a tree; its Ref may be zero
-	// WorkspaceFault says, as the end of a sentence, why the agent cannot use the workspace that the session's row
-	// names; "" if it can, or if the row names none.
+	// WorkspaceFault is the end of a sentence: why the agent cannot use the workspace that the session's row names; ""
+	// if it can, or if the row names none.
 	WorkspaceFault string
 	// InWorkspace means that the agent works in the folder Workspace of that workspace instead of Directory. If
 	// Workspace is "", the agent works in the folder where it was started.
@@ -39,8 +39,8 @@ type Session struct {
 	// counter of the session's events, and cannot store such an event.
 	EventNumberTaken bool
 
-	// IndexFault says, as a sentence, why the agent may fail to read all records, or to write for a prompt, although
-	// the records are complete: an index or a table that it uses is damaged. It is "" if there is no such problem.
+	// IndexFault is a sentence, "" for none: a damaged index or table may make the agent fail to read all records, or to
+	// write for a prompt, although the records are complete.
 	IndexFault string
 
 	// TakenOver means that a newer generation of OpenCode has taken over the database. LeftBehind means that it did not

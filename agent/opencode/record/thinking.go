@@ -54,8 +54,8 @@ func (m *Message) MoveThinkingFirst(ref change.Ref) error {
 	return nil
 }
 
-// stepOf returns the index of the first part in the step of part i. It also returns the lead of the step: its parts up
-// to the last step-start or thinking that precedes all content.
+// stepOf returns the index of the first part in the step of part i, and the lead of the step: its parts up to the
+// last step-start or thinking before any content.
 func (m *Message) stepOf(i int) (first int, lead []Part) {
 	for first = i; first > 0 && m.Parts[first].Type != TypeStepStart; first-- {
 	}

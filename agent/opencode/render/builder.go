@@ -146,8 +146,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	return kept
 }
 
-// pageMessages returns how many of n messages the agent reads to get the newest ones, whose number is reached: it reads
-// whole pages.
+// pageMessages returns how many of n messages the agent reads to get the newest reached messages: it reads whole
+// pages.
 func (r *builder) pageMessages(n, reached int) int {
 	page := r.Profile.page()
 	if page == 0 {

@@ -39,8 +39,8 @@ func (r Request) failureViolations() []request.Violation {
 }
 
 // unseenAnswer returns the violations if the agent does not see the answer to the request. The agent then sends a
-// second request, which ends with that answer. unseenAnswer checks the last two turns of it, with placeholders for
-// their text. If the provider accepts them, the agent never stops.
+// second request, which ends with that answer. unseenAnswer checks the last two turns of that request, with
+// placeholders for their text. If the provider accepts them, the agent never stops.
 func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Violation {
 	if r.Unseen == (change.Ref{}) || len(r.Failures) > 0 {
 		return nil

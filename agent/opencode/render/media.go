@@ -190,8 +190,8 @@ func keepsURL(mime string, url []byte) bool {
 	}
 }
 
-// isBase64 reports whether Bun accepts s as base64 in a URL: it may mix both alphabets, and one
-// missing character of padding does not matter.
+// isBase64 reports whether Bun accepts s as base64 in a URL: it allows a mix of both alphabets, and one missing
+// character of padding.
 func isBase64(s []byte) bool {
 	if bytes.Contains(s, []byte("%")) {
 		plain, err := url.PathUnescape(string(s))

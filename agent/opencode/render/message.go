@@ -97,8 +97,8 @@ func whyUnread(r *change.Record, v js.Value) string {
 	return "no JSON"
 }
 
-// nullFile reports whether the record is a file that contains null, which makes the agent crash. A row is not affected:
-// the agent adds the ids to it, which makes it an object.
+// nullFile reports whether the record is a file that contains null, which makes the agent crash. To a row the agent
+// adds the ids, which make it an object.
 func nullFile(r *change.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
 
 // compare orders messages, oldest first.

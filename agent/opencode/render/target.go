@@ -22,7 +22,7 @@ type Target struct {
 	Store bool
 	// Instructions means that the system prompt is sent beside the items of the input.
 	Instructions bool
-	// KeepsBound means that the settings stop the agent from leaving out bound thinking; see [request.Binding].
+	// KeepsBound means that the settings prevent the agent from omitting bound thinking; see [request.Binding].
 	KeepsBound bool
 	// Field is the member in which reasoning is sent, if the model has its own member for it.
 	Field string
@@ -84,8 +84,7 @@ func (t Target) API(m request.Model) API {
 	return Chat
 }
 
-// IsKnown reports whether the rules of the model's API are known. An unknown package is assumed to have the rules of
-// [Chat].
+// IsKnown reports whether the rules of the model's API are known. Unknown packages are judged by the rules of [Chat].
 func (t Target) IsKnown(m request.Model) bool {
 	_, known := packages[t.Package]
 	return known || t.Package == Compatible || t.API(m) != Chat
@@ -133,7 +132,7 @@ var wellKnownPackages = map[string]string{
 }
 
 // WellKnown returns the target of a model whose provider is neither in the settings nor in the list. OpenCode's own
-// service uses the API of each vendor. A provider with a custom name is assumed to be Anthropic's if it serves Claude.
+// service uses the API of each vendor. A provider with a custom name that serves Claude counts as Anthropic's.
 func WellKnown(m request.Model) Target {
 	if npm, ok := wellKnownPackages[m.ProviderID]; ok {
 		return Target{Package: npm}

@@ -63,7 +63,7 @@ func ProfileFor(version string) Profile {
 // NewestVerified is the newest observed version. Its profile is the last one.
 const NewestVerified = "1.18.34"
 
-// IsTested reports whether tests have run the version. mend treats any other version like one of the tested ones.
+// IsTested reports whether tests have run the version. mend treats another version like a tested one.
 func IsTested(version string) bool {
 	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
 }

@@ -16,8 +16,7 @@ import (
 	"mend/internal/request"
 )
 
-// A Context has the values of the table's sources: values from the session for a record that lacks them. "" means
-// unknown.
+// A Context has the values of the table's sources: values from the session for incomplete records; "" if unknown.
 type Context struct {
 	Ref             change.Ref // of the record
 	Role            string
@@ -29,14 +28,14 @@ type Context struct {
 	CallID          string
 	Updated         int64  // when the session changed last
 	Project         string // the id of the session's project
-	// Cut says that the record was cut: an object that lacks a value goes if the agent does not always need it.
+	// Cut means that the record was cut: an object that lacks a value is removed if the agent does not always need it.
 	Cut bool
 }
 
-// Complete returns data, an object, with every member that the shape needs: a member that is missing or null gets the
-// value of its source, or else its default, and an optional null goes. Everything else stays, except that the input of
-// a call becomes an object. filled has the paths of the members that changed. The error says that a value is not known,
-// or that a value is of a wrong type, which Complete does not guess.
+// Complete returns data, an object, with every member that the schema requires: a member that is missing or null gets
+// the value of its source, or else its default, and an optional null is removed. Everything else stays, except that
+// the input of a call becomes an object. filled has the paths of the members that changed. It returns an error if a
+// value is unknown or has a wrong type.
 func Complete(data []byte, name string, x Context) (_ []byte, filled []string, err error) {
 	c := &completion{Context: x, record: data}
 	data, err = c.object(data, shapes()[name], "")

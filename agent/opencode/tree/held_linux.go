@@ -52,10 +52,10 @@ func (s *Store) canInspect(p processes.Process, root fs.FileInfo) bool {
 	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid
 }
 
-// Held returns the start time of the oldest process of the agent that uses this store, the zero time if none does. The
-// open files of a process do not show that, since the agent opens each file only for a moment. Its environment shows
-// it, because it determines the data folder. If the environment cannot be read, a process of this user or of the owner
-// of the store counts, and a process of another user does not.
+// Held returns the start time of the oldest process of the agent that uses this store, the zero time for none. The
+// open files of a process do not show the store, since the agent opens each file only for a moment; its environment
+// does, because it determines the data folder. If the environment is unreadable, only a process of this user or of
+// the store's owner counts.
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {

@@ -162,8 +162,7 @@ func findRoot(path string, named bool) string {
 }
 
 // isRoot reports whether the folder is the root of a tree. A folder with the usual name needs one mark, and any other
-// folder needs two, so that not every folder with a folder "part" in it counts as a store. If the user named the
-// layout, one mark less is enough.
+// folder two, because many folders contain a folder "part". If the user named the layout, one mark less is enough.
 func isRoot(root string, named bool) bool {
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
 		return false

@@ -30,15 +30,16 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield fu
 	}
 }
 
-// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The agent
-// crashes on a message whose id does not begin with the prefix, so it has written no such message.
+// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The
+// agent writes no message whose id lacks the prefix: it crashes on such a message.
 func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	return ok && change.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
 // ignoredByAgent reports whether the agent ignores an entry with the name of a record because it is not a regular
-// file. The record of a session or a project is opened without being listed, so there the entry is not ignored.
+// file. It opens the record of a session or a project without listing the folder, and so does not ignore such an
+// entry.
 func (tr *treeReader) ignoredByAgent(r change.Ref, e *safedir.Entry) bool {
 	return e.Exists && !e.IsFile() && (r.Kind == change.KindMessage || r.Kind == change.KindPart)
 }

@@ -6,8 +6,8 @@ import (
 	"mend/change"
 )
 
-// SessionRefs returns the function that returns the records of a session and their folders. Only nested folders of
-// messages are found now, for all sessions.
+// SessionRefs returns a function for the records of a session and their folders. It finds the nested folders of
+// messages of all sessions first.
 func (s *Store) SessionRefs(ctx context.Context) (func(change.Head) ([]change.Ref, error), error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {

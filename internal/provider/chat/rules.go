@@ -18,8 +18,8 @@ func (p Provider) Rules() []provider.Rule {
 	return all
 }
 
-// canBreak reports whether a request of the flavor can break the rule. It is unknown whether a model without a field
-// for reasoning thinks.
+// canBreak reports whether a request of the flavor can break the rule. A model without a field for reasoning may or
+// may not think.
 func (p Provider) canBreak(code string) bool {
 	switch code {
 	case "C6":
