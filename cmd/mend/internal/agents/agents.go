@@ -50,11 +50,3 @@ func (unknownAgent) Reload(string) string { return "" }
 
 // All are all supported agents.
 var All = []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}, opencode.Kilo()}
-
-// Flag returns the flag that names an agent; "" for the first one, which needs none.
-func Flag(name string) string {
-	if name == "" || name == All[0].Name() {
-		return ""
-	}
-	return " --agent " + name
-}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,7 +224,7 @@ func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 
 // nextCommand returns the command that the user should run next, and its effect.
 func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why string) {
-	only := onlyOther(s.Stores)
+	without := withoutInstallation(s)
 	switch {
 	case len(s.Stores) == 0:
 		return "mend scan --store PATH", "check a store at another place; mend demo shows how it works"
@@ -257,10 +256,8 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend keep", "copy the sessions as they were before a newer generation of the agent took them over"
 	case s.LastScan.Latent > 0:
 		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
-	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
-		return "mend install --agent " + only.Name(), only.Installer().About().Offer
-	case only == nil && !hasPlugin(s.Plugins, agents.All[0]) && !s.Watching:
-		return "mend install", agents.All[0].Installer().About().Offer
+	case without != nil && !s.Watching:
+		return "mend install", without.Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
@@ -268,18 +265,20 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why
 // hasPlugin reports whether mend is installed for an agent.
 func hasPlugin(all []show.PluginJSON, a agent.Agent) bool {
 	return slices.ContainsFunc(all, func(p show.PluginJSON) bool {
-		return p.IsOf(a) && (p.State == agent.Current || p.State == agent.Other)
+		return p.Agent == a.Name() && (p.State == agent.Current || p.State == agent.Other)
 	})
 }
 
-// onlyOther returns the agent of all stores if it is not the first agent, else nil.
-func onlyOther(all []storeJSON) agent.Agent {
-	for _, ag := range agents.All[1:] {
-		if len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.agent != ag.Name() }) {
-			return ag
-		}
+// withoutInstallation returns the first agent with a store that mend is not installed for, nil for none.
+func withoutInstallation(s StatusJSON) agent.Agent {
+	i := slices.IndexFunc(s.Stores, func(st storeJSON) bool {
+		a := agents.ByName(st.agent)
+		return st.agent != "" && a.Installer() != nil && !hasPlugin(s.Plugins, a)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return agents.ByName(s.Stores[i].agent)
 }
 
 func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []change.Entry) {
@@ -314,18 +313,7 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 	for _, e := range inForce {
 		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
 	}
-	liveRow := liveText(s)
-	only := onlyOther(s.Stores)
-	var live []string
-	if liveRow != pluginOff || only == nil {
-		live = append(live, liveRow)
-	}
-	for _, ag := range agents.All[1:] {
-		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
-			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend install --agent "+ag.Name()+")"))
-		}
-	}
-	rows = append(rows, term.Row{"Live repair", term.Lines(live)})
+	rows = append(rows, term.Row{"Live repair", term.Lines(liveTexts(s))})
 	if text := s.Kept.text(); text != "" {
 		rows = append(rows, term.Row{"Copies", text})
 	}
@@ -474,11 +462,10 @@ func brokenCount(s *mend.Summary) string {
 
 // hookText describes the installation for an agent, and its effect; "" if nothing is installed.
 func hookText(all []show.PluginJSON, a agent.Agent) string {
-	install := "mend install" + agents.Flag(a.Name())
-	update := " (" + install + " updates it)"
+	const install, update = "mend install", " (mend install updates it)"
 	for _, p := range all {
 		switch {
-		case !p.IsOf(a) || p.State == agent.Absent:
+		case p.Agent != a.Name() || p.State == agent.Absent:
 		case p.State == agent.Foreign:
 			return term.ShortenHome(p.Path) + " is not mend's: move it away, then run " + install
 		case p.State == agent.Unreadable:
@@ -507,27 +494,23 @@ func starter(a agent.Agent) string {
 	return "hook"
 }
 
-const pluginOff = "off (mend install)"
-
-// liveText says which process repairs sessions as they break.
-func liveText(s StatusJSON) string {
-	var parts []string
-	if text := hookText(s.Plugins, agents.All[0]); text != "" {
-		parts = append(parts, text)
+// liveTexts describe the installations for agents, and which processes of mend run.
+func liveTexts(s StatusJSON) (texts []string) {
+	for _, ag := range agents.All {
+		if text := hookText(s.Plugins, ag); text != "" {
+			texts = append(texts, ag.Title()+": "+text)
+		}
 	}
-	switch {
-	case s.Serving:
-		parts = append(parts, "it runs")
-	case hasPlugin(s.Plugins, agents.All[0]):
-		parts = append(parts, "it does not run now")
+	if s.Serving {
+		texts = append(texts, "mend hook runs")
 	}
 	if s.Watching {
-		parts = append(parts, "mend watch runs")
+		texts = append(texts, "mend watch runs")
 	}
-	if len(parts) == 0 {
-		return pluginOff
+	if len(texts) == 0 {
+		texts = []string{"off (mend install)"}
 	}
-	return strings.Join(parts, "; ")
+	return texts
 }
 
 // A coverageJSON counts the sessions of a store with a complete copy.

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/atomicfile"
@@ -415,10 +414,7 @@ func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 		if i.Installer == nil {
 			return nil
 		}
-		p := show.PluginJSON{Place: place, Path: i.path, State: agent.Absent}
-		if a.Name() != agents.All[0].Name() {
-			p.Agent = a.Name()
-		}
+		p := show.PluginJSON{Agent: a.Name(), Place: place, Path: i.path, State: agent.Absent}
 		var text []byte
 		if err == nil {
 			text, _, err = i.read()
@@ -441,11 +437,11 @@ func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	return all
 }
 
-// installedStates returns the states of the first agent's plugin, and of the installations in other agents.
+// installedStates returns the states of the installations in all agents.
 func installedStates(env *frame.Env) []show.PluginJSON {
-	all := states(env, env.Opt.Agents[0])
-	for _, other := range env.Opt.Agents[1:] {
-		for _, p := range states(env, other) {
+	all := []show.PluginJSON{}
+	for _, a := range env.Opt.Agents {
+		for _, p := range states(env, a) {
 			if p.State != agent.Absent {
 				all = append(all, p)
 			}

@@ -7,7 +7,6 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/cmd/mend/internal/agents"
 	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/repair"
@@ -275,7 +274,7 @@ type GoneJSON struct {
 
 // A PluginJSON is the state of an installation.
 type PluginJSON struct {
-	Agent   string      `json:"agent,omitempty"` // for hooks of Claude Code
+	Agent   string      `json:"agent"`
 	Place   string      `json:"place"`           // global or project
 	Path    string      `json:"path"`
 	State   agent.State `json:"state"`
@@ -285,11 +284,6 @@ type PluginJSON struct {
 	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
 	Keep    bool        `json:"keep,omitempty"`    // the hooks copy sessions
 	Version string      `json:"version,omitempty"` // of the mend that installed it
-}
-
-// IsOf reports whether the installation belongs to an agent. The first agent's does not name it.
-func (p PluginJSON) IsOf(a agent.Agent) bool {
-	return p.Agent == a.Name() || p.Agent == "" && a.Name() == agents.All[0].Name()
 }
 
 // An EffectJSON compares an entry with the current records, and has the effect of repeating its change.
