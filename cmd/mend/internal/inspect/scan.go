@@ -142,8 +142,7 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 			left = env.SkipStore(ctx, left, err)
 		}
 		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note(), Elsewhere: r.elsewhere}
-		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
-			scanned.Damage = damaged.Error()
+		if scanned.Damage = r.summary.Damage; scanned.Damage != "" {
 			left = env.SkipStore(ctx, left, r.damaged)
 		}
 		stores = append(stores, scanned)
@@ -205,6 +204,9 @@ func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
+		r.summary.Damage = damaged.Error()
 	}
 	r.version = c.Version("")
 	if !r.JSON {
@@ -297,7 +299,7 @@ func (r *scanReport) add(f mend.Finding) {
 func (r *scanReport) join(s *scanReport) {
 	r.summary, r.shown = r.summary.Plus(s.summary), append(r.shown, s.shown...)
 	r.fixable, r.notes = r.fixable+s.fixable, r.notes+s.notes
-	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
+	r.restorable = append(r.restorable, s.restorable...)
 }
 
 // print prints the findings, this folder's first, and in each group the worst first, then the totals.
@@ -428,37 +430,6 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	return strings.Join(words, ", ")
 }
 
-// notShown returns the command that restores broken sessions that their agent hides, and its effect; "" if
-// there is none, or if another finding has no fix.
-func (r *scanReport) notShown() term.Text {
-	n, one, moves := 0, term.Text(""), 0
-	for _, f := range r.shown {
-		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
-			continue
-		}
-		command, why := frame.FirstCommand(r.Env, f)
-		if command == "" {
-			continue
-		}
-		if n++; f.Shown() == repair.NoFolder {
-			moves++
-		}
-		one = term.Sprintf("%s (%s).", term.Command(command), strings.ToLower(why[:1])+why[1:])
-	}
-	restore, move := term.Command(r.CommandLine("restore")), term.Command(r.CommandLine("move"))
-	switch {
-	case n == 0 || n < r.summary.NoFix:
-		return ""
-	case n == 1:
-		return one
-	case moves == n:
-		return move + " to assign another folder to sessions whose folder is gone (asks first)."
-	case moves == 0:
-		return restore + " to bring back what is not shown (asks first)."
-	}
-	return restore + " and " + move + " to bring back what is not shown (they ask first)."
-}
-
 // problems returns an error if a session is broken, or can be restored.
 func (r *scanReport) problems() error {
 	switch {
@@ -527,49 +498,35 @@ func (r *scanReport) printSummary() {
 
 // printNext prints the next command, after a blank line if there are several stores.
 func (r *scanReport) printNext(apart bool) {
-	s, words := r.summary, []string{"fix"}
-	say := func(format string, args ...any) {
-		if apart {
-			r.Printf("\n")
-		}
-		r.Say(format, args...)
-	}
+	s, which := r.summary, []string{}
 	if r.named && len(r.shown) == 1 {
-		words = append(words, r.shown[0].Session.ID)
+		which = append(which, r.shown[0].Session.ID)
 	}
 	if r.flags.Here {
-		words = append(words, "--here")
+		which = append(which, "--here")
 	}
 	if r.flags.Since != "" {
-		words = append(words, "--since", r.flags.Since)
+		which = append(which, "--since", r.flags.Since)
 	}
+	s.Latent = r.fixable
+	for _, f := range r.shown {
+		if f.Shown() == repair.NotLoaded && !r.IsKept(f.Session.ID) { // nothing can be restored
+			s.NotLoaded--
+		}
+	}
+	words, why := nextOf(s, which...)
 	switch {
-	case r.damaged != nil: // nothing can be repaired
-		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.CommandLine("salvage")))
-	case s.Broken > s.Failed+s.NoFix:
-		sessions := "them"
-		switch fixable := s.Broken - s.Failed - s.NoFix; {
-		case s.NoFix > 0:
-			sessions = fmt.Sprintf("%d of them", fixable)
-		case fixable == 1:
-			sessions = "it"
-		}
-		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.CommandLine(words...)), sessions)
-	case r.notShown() != "":
-		say("Next: run %s", r.notShown())
-	case s.NoFix > 0 && !r.named && !r.flags.verbose:
-		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.CommandLine("scan", "--broken", "-v")))
-	case len(r.restorable) > 0:
-		words := []string{"restore"}
-		if len(r.restorable) == 1 {
-			words = append(words, r.restorable[0])
-		}
-		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.CommandLine(words...)))
-	case s.NoFolder > 0 && s.Broken == 0 && !r.named:
-		say("Next: run %s to assign another folder to sessions whose folder is gone (asks first).", term.Command(r.CommandLine("move")))
-	case r.fixable > 0 && s.Broken == 0:
-		say("To fix what is %s: %s", show.AtRisk, term.Command(r.CommandLine(append(words, "--at-risk")...)))
+	case len(r.restorable) == 1 && s.Broken == 0:
+		words, why = []string{"restore", r.restorable[0]}, "bring back what is lost (asks first)"
+	case len(r.restorable) > 0 && s.Broken == 0:
+		words, why = []string{"restore"}, "bring back what is lost (asks first)"
+	case len(words) == 0, words[0] == "scan" && (r.named || r.flags.verbose):
+		return
 	}
+	if apart {
+		r.Printf("\n")
+	}
+	r.Say("Next: %s  %s", term.Command(r.CommandLine(words...)), term.Faint(why))
 }
 
 // A ScanAnswer is the answer of scan.

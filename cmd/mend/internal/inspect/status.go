@@ -99,8 +99,8 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 	s.Kept = keepStatus(ctx, env, clients)
 	s.Plugins, s.Serving, s.Watching = live(env, journalDir)
 	s.Settings = frame.SettingsNotes()
-	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
-	s.Next = strings.Trim(env.WithStore(`"`+s.Next+`"`), `"`)
+	next, why := nextCommand(s, pending, conflicted)
+	s.Next, s.NextWhy = env.CommandLine(next...), why
 	s.Expiring = show.NonNil(s.Expiring)
 	s.Stores, s.Pending, s.Conflicts = show.NonNil(s.Stores), show.EntriesJSON(pending), show.EntriesJSON(conflicted)
 	if env.JSON {
@@ -222,44 +222,61 @@ func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 	return &(*stores)[len(*stores)-1]
 }
 
-// nextCommand returns the command that the user should run next, and its effect.
-func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why string) {
+// nextCommand returns the words of the command that the user should run next, and its effect.
+func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (words []string, why string) {
 	without := withoutInstallation(s)
 	switch {
 	case len(s.Stores) == 0:
-		return "mend scan --store PATH", "check a store at another place; mend demo shows how it works"
+		return []string{"scan", "--store", "PATH"}, "check a store at another place; mend demo shows how it works"
 	case len(pending) > 0:
-		return "mend recover", "complete the interrupted repair, or roll it back"
+		return []string{"recover"}, "complete the interrupted repair, or roll it back"
 	case len(conflicted) > 0:
-		return "mend recover " + conflicted[0].ID, "resolve the conflict; mend log " + conflicted[0].ID + " shows it"
-	case s.damaged || s.LastScan != nil && s.LastScan.Damage != "":
-		return "mend salvage", "bring back every row that can be read of the damaged database (asks first)"
+		return []string{"recover", conflicted[0].ID}, "resolve the conflict; mend log " + conflicted[0].ID + " shows it"
+	case s.damaged:
+		return nextOf(mend.Summary{Damage: "yes"})
 	case s.LastScan == nil:
-		return "mend scan", "check all sessions"
-	case slices.ContainsFunc(s.Expiring, func(x expiryJSON) bool { return !s.Kept.covers(x.Agent) }):
-		return "mend keep", "copy the conversations before their agent deletes some of them"
-	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
-		return "mend fix", "preview and fix the broken sessions (asks first)"
-	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
-		return "mend move", "assign another folder to sessions whose folder is gone (asks first)"
-	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
-		return "mend restore", "show what can be brought back (asks first)"
-	case s.LastScan.NoFix > 0:
-		return "mend scan --broken -v", "show why mend has no fix, and what to do"
-	case s.LastScan.NoFolder > 0:
-		return "mend move", "assign another folder to sessions whose folder is gone (asks first)"
-	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
-		return "mend restore", "show the copies of sessions that are gone (asks first)"
-	case s.LastScan.Failed > 0:
-		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
-	case s.LastScan.TakenOver > 0:
-		return "mend keep", "copy the sessions as they were before a newer generation of the agent took them over"
-	case s.LastScan.Latent > 0:
-		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
-	case without != nil && !s.Watching:
-		return "mend install", without.Installer().About().Offer
+		return []string{"scan"}, "check all sessions"
+	case s.LastScan.Damage == "" && slices.ContainsFunc(s.Expiring, func(x expiryJSON) bool { return !s.Kept.covers(x.Agent) }):
+		return []string{"keep"}, "copy the conversations before their agent deletes some of them"
 	}
-	return "mend scan", "check again"
+	words, why = nextOf(*s.LastScan)
+	switch {
+	case len(words) > 0:
+	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
+		return []string{"restore"}, "show the copies of sessions that are gone (asks first)"
+	case without != nil && !s.Watching:
+		return []string{"install"}, without.Installer().About().Offer
+	default:
+		return []string{"scan"}, "check again"
+	}
+	return words, why
+}
+
+// nextOf returns the words of the command that the user should run next after a scan, and its effect; none if nothing
+// is to be done. which are the words that select the scanned sessions.
+func nextOf(s mend.Summary, which ...string) (words []string, why string) {
+	hidden := s.Hidden + s.NotLoaded
+	switch {
+	case s.Damage != "": // nothing can be repaired
+		return []string{"salvage"}, "bring back every row that can be read of the damaged database (asks first)"
+	case s.Broken > s.Failed+s.NoFix:
+		return append([]string{"fix"}, which...), "preview and fix the broken sessions (asks first)"
+	case s.NoFix > 0 && s.NoFix <= hidden:
+		if words = []string{"restore"}; len(s.Worst) == 1 {
+			words = append(words, s.Worst[0].ID)
+		}
+		return words, "bring back what is not shown (asks first)"
+	case s.NoFolder > 0 && s.NoFix <= hidden+s.NoFolder:
+		return []string{"move"}, "assign another folder to sessions whose folder is gone (asks first)"
+	case s.NoFix+s.Failed > 0:
+		return []string{"scan", "--broken", "-v"}, "show why mend has no fix, and what to do"
+	case s.TakenOver > 0:
+		return []string{"keep"}, "copy the sessions as they were before a newer generation of the agent took them over"
+	case s.Latent > 0:
+		words = append(append([]string{"fix"}, which...), "--at-risk")
+		return words, "also fix what works, but would break with another version or setting (asks first)"
+	}
+	return nil, ""
 }
 
 // hasPlugin reports whether mend is installed for an agent.

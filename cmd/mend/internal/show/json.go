@@ -275,7 +275,7 @@ type GoneJSON struct {
 // A PluginJSON is the state of an installation.
 type PluginJSON struct {
 	Agent   string      `json:"agent"`
-	Place   string      `json:"place"`           // global or project
+	Place   string      `json:"place"` // global or project
 	Path    string      `json:"path"`
 	State   agent.State `json:"state"`
 	Why     string      `json:"why,omitempty"`     // the reason if unreadable
