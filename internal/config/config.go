@@ -8,6 +8,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -211,23 +212,7 @@ func (c *Config) CheckKey(key string) error {
 	return err
 }
 
-func (k setting) value() any {
-	switch v := k.field.(type) {
-	case *bool:
-		return *v
-	case *int:
-		return *v
-	case *string:
-		return *v
-	case *[]int:
-		return *v
-	case *[]string:
-		return *v
-	case *map[string][]string:
-		return *v
-	}
-	return nil
-}
+func (k setting) value() any { return reflect.ValueOf(k.field).Elem().Interface() }
 
 // Origin returns the source of the value of a key.
 func (c *Config) Origin(key string) Origin {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,14 +120,7 @@ func (c *Config) parse(data []byte) error {
 }
 
 func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
-	switch v := k.field.(type) { // without this, the value would be merged into the previous one
-	case *[]int:
-		*v = nil
-	case *[]string:
-		*v = nil
-	case *map[string][]string:
-		*v = nil
-	}
+	reflect.ValueOf(k.field).Elem().SetZero() // otherwise the value would be merged into the previous one
 	if err := json.Unmarshal(value, k.field); err != nil || value.Kind() == 'n' {
 		return k.typeError(string(value))
 	}
