@@ -19,9 +19,6 @@ import (
 // maxLine is the number of characters of a line that a diff shows. A stored message is a single line.
 const maxLine = 160
 
-// maxDepth limits the nesting of a record in a diff. The path of a deeper value would fill the line.
-const maxDepth = maxLine / 2
-
 // HasDiff reports whether changes of the record are shown as a diff.
 func HasDiff(r change.Ref) bool {
 	return r.Kind != change.KindFolder && r.Kind != change.KindFile
@@ -92,25 +89,6 @@ func cutBytes(line []byte) []byte {
 	return append(line[:most:most], "…"...)
 }
 
-// tooDeep reports whether a text is nested more deeply than maxDepth.
-func tooDeep(data []byte) bool {
-	open, inString := 0, false
-	for i := 0; i < len(data) && open <= maxDepth; i++ {
-		switch c := data[i]; {
-		case c == '"':
-			inString = !inString
-		case c == '\\' && inString:
-			i++ // skip the escaped byte
-		case inString:
-		case c == '{' || c == '[':
-			open++
-		case c == '}' || c == ']':
-			open--
-		}
-	}
-	return open > maxDepth
-}
-
 func formatCol(c change.Col) string {
 	if n, ok := c.Int(); ok {
 		return fmt.Sprint(n)
@@ -150,7 +128,7 @@ func EachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	d := structDiff{yield: yield}
 	x, xCols := imageData(pre)
 	y, yCols := imageData(post)
-	switch a, b := parseShown(x), parseShown(y); {
+	switch a, b := jsonedit.Parse(x), jsonedit.Parse(y); {
 	case bytes.Equal(x, y):
 	case a.Kind() == 0 && b.Kind() == 0:
 		d.texts(shownText(x), shownText(y))
@@ -196,18 +174,12 @@ func diffCols(pre, post change.Cols, yield func(line []byte)) {
 	}
 }
 
-// parseShown parses data, unless it is nested too deeply.
-func parseShown(data []byte) jsonedit.Value {
-	if tooDeep(data) {
-		return jsonedit.Value{}
-	}
-	return jsonedit.Parse(data)
-}
-
 // value compares two values at the same path; a zero Value means none.
 func (d *structDiff) value(x, y jsonedit.Value) {
 	switch {
 	case bytes.Equal(x.Raw(), y.Raw()):
+	case d.isDeep():
+		d.texts(x.Raw(), y.Raw())
 	case x.Kind() == '{' && y.Kind() == '{':
 		d.members(x, y)
 	case x.Kind() == '[' && y.Kind() == '[':
@@ -302,6 +274,9 @@ func children(v jsonedit.Value) []jsonedit.Value {
 func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
 	i := 0
 	for name, c := range v.Children() {
+		if d.isDeep() {
+			break
+		}
 		if v.Kind() == '[' {
 			d.withIndex(i, func() { d.leaves(sign, c) })
 		} else {
@@ -313,6 +288,9 @@ func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
 		d.line(sign, v.Raw())
 	}
 }
+
+// isDeep reports whether a value is shown as a text, because its path would fill the line.
+func (d *structDiff) isDeep() bool { return len(d.path) > maxLine }
 
 // texts shows two texts from a little before they differ.
 func (d *structDiff) texts(x, y []byte) {

@@ -70,11 +70,17 @@ func TestDiffOtherList(t *testing.T) {
 
 // TestDiffHostile compares texts whose quoted lines would be many times longer.
 func TestDiffHostile(t *testing.T) {
-	nested := strings.Repeat("[", maxDepth-1) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", maxDepth-1)
+	const depth = 9_000
+	nested := strings.Repeat("[", depth) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", depth)
 	for _, data := range []string{nested, strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + " "} {
 		got := diffLines(&change.Image{Data: []byte(data)}, &change.Image{Data: []byte(data + " ")})
 		if len(got) > 2 {
 			t.Errorf("%.20s: %d lines, first %.80q", data, len(got), got[0])
+		}
+	}
+	for _, line := range diffLines(nil, &change.Image{Data: []byte(nested)}) {
+		if len(line) > 5*maxLine {
+			t.Fatalf("a line of %d bytes: %.80q", len(line), line)
 		}
 	}
 }
