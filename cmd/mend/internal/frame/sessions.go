@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -422,7 +420,7 @@ func ParseWhen(flag, text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	age := shortAge(text)
+	age := spokenAge.Replace(strings.ToLower(text))
 	d, err := time.ParseDuration(age)
 	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
 		if number, ok := strings.CutSuffix(age, unit); ok {
@@ -437,28 +435,11 @@ func ParseWhen(flag, text string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
-// spokenAge matches an age in words.
-var spokenAge = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
-})
-
-// shortAge returns the short form of an age, such as 2h for "2 hours ago"; any other text unchanged.
-func shortAge(text string) string {
-	switch strings.ToLower(text) {
-	case "now":
-		return "0s"
-	case "yesterday":
-		return "1d"
-	}
-	m := spokenAge().FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	if strings.HasPrefix(strings.ToLower(m[1]), "a") {
-		m[1] = "1"
-	}
-	return m[1] + strings.ToLower(m[2][:1])
-}
+// spokenAge returns the short form of an age in words: 2h for "2 hours ago".
+var spokenAge = strings.NewReplacer(
+	"yesterday", "1d", "now", "0s", " ago", "", "an ", "1", "a ", "1", " ", "", "seconds", "s", "second", "s", "sec", "s",
+	"minutes", "m", "minute", "m", "min", "m", "hours", "h", "hour", "h", "days", "d", "day", "d", "weeks", "w", "week", "w",
+)
 
 // IsSession reports whether one or several sessions have that name.
 func IsSession(all []NamedSession, name string) bool {
