@@ -66,7 +66,8 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 		p.start(heads)
 		lost := c.salvageLosses()
 		var summary Summary
-		for e := range c.examineAll(ctx, p, heads) {
+		examine := func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }
+		for e := range mapOrdered(ctx, heads, examine) {
 			p.add(e.result)
 			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
 			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
@@ -153,38 +154,11 @@ type examined struct {
 	result *scancache.Result // nil if it is not kept
 }
 
-// examineAll yields the findings of all sessions. If the store has not changed, it yields the cached results
-// without workers: handing a session to a worker takes longer than the lookup.
-func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head) iter.Seq[examined] {
-	return func(yield func(examined) bool) {
-		for p.current && len(heads) > 0 && ctx.Err() == nil {
-			e, ok := c.lookup(ctx, p, heads[0])
-			if !ok {
-				break
-			}
-			if !yield(e) {
-				return
-			}
-			heads = heads[1:]
-		}
-		mapOrdered(ctx, heads, func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) })(yield)
-	}
-}
-
-// lookup returns the result of an earlier scan of an unchanged session.
-func (c *Store) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
-	r := p.lookup(ctx, head, p.settingsOf(head))
-	if r == nil {
-		return examined{}, false
-	}
-	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, true
-}
-
 // examine returns the result of an earlier scan of an unchanged session, and otherwise reads the session.
 func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined {
 	began, settings := c.clock(), p.settingsOf(head)
-	if e, ok := c.lookup(ctx, p, head); ok {
-		return e
+	if r := p.lookup(ctx, head, settings); r != nil {
+		return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
 	}
 	e, err := c.diagnose(ctx, head, c.repairOptions())
 	if err != nil {
