@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -53,7 +54,6 @@ type file struct {
 	walPages uint32           // pages of the database after the last commit in the -wal, 0 if there is none
 	moment   Moment           // relation of the -wal to the file
 	failed   map[uint32]bool  // pages that the disk could not read
-	first    uint32           // the page number of the first page, if it is misplaced
 	chunk    []byte           // bytes of the file, read last
 	chunkAt  int64            // offset of the chunk in the file
 }
@@ -85,7 +85,12 @@ func openFile(src Source, withWAL bool) *file {
 	head := make([]byte, headerSize)
 	n, _ := src.DB.ReadAt(head, 0)
 	f.header = parseHeader(head[:n])
-	f.pageSize = f.guessPageSize()
+	if f.pageSize = f.header.pageSize; f.pageSize == 0 || !hasPages(src, f.pageSize) {
+		f.pageSize = cmp.Or(findPageSize(src), f.pageSize, 4096)
+	}
+	if f.pageSize != f.header.pageSize {
+		f.header = Header{} // its page size is damaged
+	}
 	if withWAL {
 		f.readWAL()
 		if at, ok := f.frames[1]; ok { // the newest first page
@@ -101,22 +106,7 @@ func openFile(src Source, withWAL bool) *file {
 	for n := range f.frames {
 		f.pages = max(f.pages, n)
 	}
-	if !f.header.Intact {
-		f.findFirst()
-	}
 	return f
-}
-
-// findFirst looks for a misplaced first page. If it finds one, the two pages are read with their numbers exchanged.
-func (f *file) findFirst() {
-	head := make([]byte, headerSize)
-	for n := uint32(2); n <= f.pages; n++ {
-		got, _ := f.src.DB.ReadAt(head, int64(n-1)*int64(f.pageSize))
-		if h := parseHeader(head[:got]); h.Intact && h.pageSize == f.pageSize {
-			f.header, f.first, f.usable = h, n, f.pageSize-h.reserved
-			return
-		}
-	}
 }
 
 func parseHeader(h []byte) Header {
@@ -146,54 +136,29 @@ func parseHeader(h []byte) Header {
 
 func isPageSize(n int) bool { return n >= minPage && n <= maxPage && n&(n-1) == 0 }
 
-// sampled is the number of pages that a page size is tested on.
-const sampled = 1024
-
-// guessPageSize returns the page size that fits most pages of the file: the header's, unless only another one fits.
-func (f *file) guessPageSize() int {
-	best, most := 4096, 0
-	if f.header.Intact {
-		best, most = f.header.pageSize, f.matchingBytes(f.header.pageSize)
-		if most > 0 {
-			return best
-		}
-	}
-	for size := minPage; size <= maxPage; size *= 2 {
-		if n := f.matchingBytes(size); n > most {
-			best, most = size, n
-		}
-	}
-	if f.header.Intact && best != f.header.pageSize {
-		f.header = Header{}
-	}
-	return best
-}
-
-// matchingBytes returns how many bytes of the sampled pages belong to pages of the given size whose last cell ends at
-// the end of the page.
-func (f *file) matchingBytes(size int) int {
-	g := &file{src: f.src, pageSize: size, usable: size, failed: map[uint32]bool{}}
-	if f.header.Intact && size == f.header.pageSize {
-		g.usable -= f.header.reserved
-	}
-	g.pages = uint32(min(f.src.Size/int64(size), 1<<32-2))
-	step := max(1, g.pages/sampled)
-	found := 0
-	buf := make([]byte, size)
-	for n := uint32(2); n <= g.pages && n > 0; n += step {
-		p := g.read(n, buf)
-		if c, ok := p.lastCell(g); ok && c.end == g.usable {
-			found += size
-		}
-	}
-	return found
-}
-
 // HasPages reports whether a file has pages of a database, even if its beginning is damaged.
-func HasPages(src Source) bool {
-	f := &file{src: src, failed: map[uint32]bool{}}
-	for size := minPage; size <= maxPage; size *= 2 {
-		if f.matchingBytes(size) > 0 {
+func HasPages(src Source) bool { return findPageSize(src) > 0 }
+
+// findPageSize returns the page size of a file, 0 for a file without pages of a database. A larger size never fits.
+func findPageSize(src Source) int {
+	for size := maxPage; size >= minPage; size /= 2 {
+		if hasPages(src, size) {
+			return size
+		}
+	}
+	return 0
+}
+
+// hasPages reports whether a sample of the pages of the given size has the page of a tree: its last cell ends at the
+// end of the page.
+func hasPages(src Source, size int) bool {
+	const sample = 1024
+	f := &file{src: src, pageSize: size, usable: size, failed: map[uint32]bool{}}
+	f.pages = uint32(min(src.Size/int64(size), 1<<32-2))
+	buf := make([]byte, size)
+	for n := uint32(2); n <= f.pages && n > 0; n += max(1, f.pages/sample) {
+		p := f.read(n, buf)
+		if c, ok := p.lastCell(f); ok && c.end == f.usable {
 			return true
 		}
 	}
@@ -205,9 +170,6 @@ func (f *file) read(n uint32, buf []byte) page {
 	p := page{n: n, data: buf[:f.pageSize]}
 	if n == 1 {
 		p.start = headerSize
-	}
-	if f.first > 0 && (n == 1 || n == f.first) {
-		n = f.first + 1 - n
 	}
 	var got int
 	var err error

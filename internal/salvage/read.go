@@ -2,7 +2,6 @@ package salvage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -16,9 +15,9 @@ import (
 
 // Options configure how a database is read.
 type Options struct {
-	// Known returns the schemas that a program is known to have, for a file with an unreadable schema; have has the
-	// readable objects of that schema. The schema that fits the most rows is used, the first if several fit equally.
-	Known func(have []Object) [][]Object
+	// Known returns the schema that a program is known to have, for a file with an unreadable schema; have has the
+	// readable objects of that schema.
+	Known func(have []Object) []Object
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
 	// Doubt, if not nil, reports whether a program cannot have written a row as it is: such a row is written only if it
@@ -373,7 +372,7 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 
 // addKnown adds objects from a known schema that are missing or damaged in the file's own schema. It reports whether
 // the file's own schema is complete.
-func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, error) {
+func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error) {
 	trial, err := newTrial()
 	if err != nil {
 		return false, err
@@ -399,11 +398,7 @@ func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, erro
 	if whole && len(damaged) == 0 {
 		return true, nil
 	}
-	objects, err := s.mostFitting(known(have))
-	if err != nil {
-		return false, err
-	}
-	for _, o := range objects {
+	for _, o := range known(have) {
 		if !names[o.Name] {
 			s.schema, s.added = append(s.schema, schemaRow{Object: o}), append(s.added, o)
 		}
@@ -415,48 +410,6 @@ func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, erro
 		}
 	}
 	return len(s.added) == 0 && len(damaged) == 0, nil
-}
-
-// mostFitting returns the schema whose tables match the most rows in a sample of the pages.
-func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
-	if len(schemas) < 2 {
-		return slices.Concat(schemas...), nil
-	}
-	most := -1
-	for _, objects := range schemas {
-		trial, err := Sketch(objects)
-		if err != nil {
-			return nil, err
-		}
-		err = trial.readTables()
-		n := s.countSample(trial.tables)
-		if err = errors.Join(err, trial.Close()); err != nil {
-			return nil, err
-		}
-		if n > most {
-			best, most = objects, n
-		}
-	}
-	return best, s.ctx.Err()
-}
-
-// countSample counts the rows in a sample of the pages that match one of the tables.
-func (s *scan) countSample(tables []*Table) (n int) {
-	s.setWidest(tables)
-	buf := make([]byte, s.pageSize)
-	for at := uint32(1); at <= s.pages && at > 0; at += max(1, s.pages/sampled) {
-		p := s.read(at, buf)
-		if p.kind() != tableLeaf || s.isFree(at) {
-			continue
-		}
-		cells, _ := p.leafCells(s.file, tableLeaf)
-		for _, c := range cells {
-			if vals, ok := s.classes(&p, c); ok && fitsAny(tables, vals) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // fitsAny reports whether the values match one of the tables.
@@ -904,16 +857,13 @@ func (s *scan) searchPages(tables []*Table) error {
 	buf := make([]byte, s.pageSize)
 	for n := uint32(1); n <= s.pages; n++ {
 		suspect := s.suspects[n]
-		if s.walk.wasSeen(n) && suspect == nil && (n > 1 || s.header.Intact) {
+		if s.walk.wasSeen(n) && suspect == nil {
 			continue
 		}
 		if err := s.step(); err != nil {
 			return err
 		}
 		p := s.read(n, buf)
-		if n == 1 && !s.header.Intact {
-			p.start = 0 // another page may be in place of the first
-		}
 		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // a page of unknown kind counts as a damaged leaf
 			continue
 		}

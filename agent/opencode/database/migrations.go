@@ -131,19 +131,19 @@ func sameSQL(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// known returns the schemas that include every object that could be read from a file's own schema; none if the file
-// belongs to an unknown version or another program.
-func known(have []salvage.Object) (fit [][]salvage.Object) {
+// known returns the newest schema that includes every object that could be read from a file's own schema; nil if the
+// file belongs to an unknown version or another program.
+func known(have []salvage.Object) []salvage.Object {
 	for _, k := range knownSchemas() {
 		isIn := func(own salvage.Object) bool {
 			same := func(o salvage.Object) bool { return o.Name == own.Name && sameSQL(o.SQL, own.SQL) }
 			return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k, same)
 		}
 		if !slices.ContainsFunc(have, func(own salvage.Object) bool { return !isIn(own) }) {
-			fit = append(fit, k)
+			return k
 		}
 	}
-	return fit
+	return nil
 }
 
 // A schemaFault explains why the program does not work with the schema of its database.
