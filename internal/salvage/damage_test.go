@@ -379,9 +379,6 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 		t.Errorf("%s: %v", how, err)
 		return 0, 0
 	}
-	if _, err := res.WriteDoubtful(); err != nil {
-		t.Fatal(err)
-	}
 	gone := map[string]map[int64]bool{} // the rows that count as lost, by table
 	for _, table := range res.Tables {
 		gone[table.Name] = map[int64]bool{}

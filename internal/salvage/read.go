@@ -20,10 +20,8 @@ type Options struct {
 	Known func(have []Object) []Object
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
-	// Doubt, if not nil, reports whether a program cannot have written a row as it is: such a row is written only if it
-	// is not rebuilt from other data, see [Result.WriteDoubtful]. spread means that the row is on several pages. It is
-	// called once for each row of a table, and must not keep vals.
-	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
+	// Row, if not nil, is called for each row that is written. It must not keep vals.
+	Row func(t *Table, rowid int64, vals []Value)
 	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
 	NoRow func(t *Table, vals []Value) bool
 	// Progress is called with the number of bytes read and the number of bytes to read.
@@ -33,7 +31,7 @@ type Options struct {
 // An Owner is a column of a table that has the key of a row of another table.
 type Owner struct{ Column, Table, Key string }
 
-// A Result is the result of reading a database. Undisputed rows are already in the new database.
+// A Result is the result of reading a database. Its rows are in the new database.
 type Result struct {
 	DB     *DB
 	Tables []*Table
@@ -51,8 +49,6 @@ type Result struct {
 	Added []Object
 	// Missing are objects of the schema that could not be created.
 	Missing []Object
-
-	scan *scan
 }
 
 // A scan reads one database.
@@ -66,7 +62,6 @@ type scan struct {
 	free     []uint64
 	freeOK   bool
 	suspects map[uint32]*Table // pages in the tree of a table with cells that do not belong there
-	doubtful []place
 	refused  []place // rows whose key another row has
 
 	widest      int // greatest number of columns of a row
@@ -77,7 +72,7 @@ type scan struct {
 	vals        []Value
 	parents     map[string]map[string]bool // ids of lost rows, by table
 	owners      map[string]Owner
-	doubt       func(t *Table, rowid int64, vals []Value, spread bool) bool
+	onRow       func(t *Table, rowid int64, vals []Value)
 	noRow       func(t *Table, vals []Value) bool
 }
 
@@ -134,7 +129,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 			_ = db.Abandon()
 		}
 	}()
-	s.db, s.owners, s.doubt, s.noRow = db, o.Owners, o.Doubt, o.NoRow
+	s.db, s.owners, s.onRow, s.noRow = db, o.Owners, o.Row, o.NoRow
 	s.setWidest(db.tables)
 	if err := s.readAll(); err != nil {
 		return nil, err
@@ -147,7 +142,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	}
 	return &Result{
 		DB: db, Tables: db.tables, Header: s.header, ForeignWAL: foreign != nil, OldWAL: foreign != nil && moment == Older, FromWAL: fromWAL,
-		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing, scan: s,
+		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing,
 	}, nil
 }
 
@@ -215,12 +210,11 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 			p := wal.read(at, buf)
 			cells, whole := p.leafCells(wal, tableLeaf)
 			for _, c := range cells {
-				payload, doubtful, ok := wal.payload(&p, c, &s.buf)
-				if !whole || !ok || doubtful || t.have.has(c.rowid) {
+				payload, ok := wal.payload(&p, c, &s.buf)
+				if !whole || !ok || t.have.has(c.rowid) {
 					continue
 				}
-				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.canHold(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) ||
-					s.doubt != nil && s.doubt(t, c.rowid, s.vals, true) {
+				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.canHold(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) {
 					continue
 				}
 				if err := s.write(t, c.rowid, s.vals, place{}); err != nil {
@@ -345,7 +339,7 @@ func (s *scan) readSchema() bool {
 }
 
 func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
-	payload, _, ok := s.payload(p, c, &s.buf)
+	payload, ok := s.payload(p, c, &s.buf)
 	if !ok {
 		return r, false
 	}
@@ -532,7 +526,7 @@ func (s *scan) rowAt(at place, buf []byte) (rowid int64, vals []Value, ok bool) 
 	p := s.read(at.page, buf)
 	c, ok := p.cellAt(s.file, tableLeaf, at.at)
 	if ok {
-		vals, _, ok = s.row(&p, c)
+		vals, ok = s.row(&p, c)
 	}
 	return c.rowid, vals, ok
 }
@@ -638,28 +632,22 @@ func (s *scan) classes(p *page, c cell) ([]Value, bool) {
 
 // readRow writes the row of a cell.
 func (s *scan) readRow(t *Table, p *page, c cell) error {
-	vals, doubtful, ok := s.row(p, c)
+	vals, ok := s.row(p, c)
 	if !ok || len(vals) > len(t.cols) {
 		t.Damaged = true
-		return nil
-	}
-	t.Damaged = t.Damaged || doubtful
-	if s.doubt != nil && s.doubt(t, c.rowid, vals, c.size > c.local) || doubtful {
-		t.Doubtful.Set(c.rowid, Known{})
-		s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 		return nil
 	}
 	return s.write(t, c.rowid, vals, place{t, p.n, c.at})
 }
 
 // row reads the row of a cell; it is valid until the next call.
-func (s *scan) row(p *page, c cell) (vals []Value, doubtful, ok bool) {
-	payload, doubtful, ok := s.payload(p, c, &s.buf)
+func (s *scan) row(p *page, c cell) (vals []Value, ok bool) {
+	payload, ok := s.payload(p, c, &s.buf)
 	if !ok {
-		return nil, false, false
+		return nil, false
 	}
 	s.vals, ok = parseRecord(payload, s.vals)
-	return s.vals, doubtful, ok
+	return s.vals, ok
 }
 
 // write writes a row into the new database, unless a row with its rowid exists. If another row has its key and at is a
@@ -685,6 +673,9 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 		t.Refused = append(t.Refused, Refusal{rowid, t.known(vals), why})
 	default:
 		t.Rows++
+		if s.onRow != nil {
+			s.onRow(t, rowid, vals)
+		}
 	}
 	if !t.withoutRowid {
 		t.have.add(rowid)
@@ -728,11 +719,8 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			return
 		}
 		lost++
-		rows := t.Lost
-		known := t.Doubtful.Get(rowid)
-		if known != nil {
-			rows = t.Doubtful
-		} else if known = rows.Get(rowid); known == nil {
+		known := t.Lost.Get(rowid)
+		if known == nil {
 			known = Known{}
 		}
 		for i, at := range ix.cols {
@@ -740,7 +728,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 				known[t.cols[at].name] = vals[i]
 			}
 		}
-		rows.Set(rowid, known)
+		t.Lost.Set(rowid, known)
 	})
 	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost && (n > 0 || !t.hole)
 }
@@ -883,16 +871,12 @@ func (s *scan) searchPages(tables []*Table) error {
 
 // consider writes the row of a cell if an index has it, or else if it matches one of tables.
 func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error {
-	vals, doubtful, ok := s.row(p, c)
+	vals, ok := s.row(p, c)
 	if !ok {
 		return nil
 	}
 	for _, t := range s.db.tables {
 		if known := t.Lost.Get(c.rowid); known != nil && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.canHold(vals) || !fitsAny(s.db.tables, vals)) {
-			if doubtful {
-				s.doubtful = append(s.doubtful, place{t, p.n, c.at})
-				return nil
-			}
 			t.Lost.Delete(c.rowid)
 			return s.write(t, c.rowid, vals, place{})
 		}
@@ -906,10 +890,6 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 	for _, t := range tables {
 		if !t.canHold(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
-		}
-		if doubtful {
-			s.doubtful = append(s.doubtful, place{t, p.n, c.at})
-			return nil
 		}
 		return s.write(t, c.rowid, vals, place{})
 	}
@@ -975,34 +955,8 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 // Found records that the table's row with the rowid is now in the new database.
 func (t *Table) Found(rowid int64) {
 	t.Lost.Delete(rowid)
-	t.Doubtful.Delete(rowid)
 	t.have.add(rowid)
 }
 
 // Complete reports whether each lost row is in Lost.
 func (t *Table) Complete() bool { return t.complete || !t.Damaged }
-
-// WriteDoubtful writes the readable rows that may contain foreign bytes, unless they were rebuilt, and returns how many
-// it wrote.
-func (r *Result) WriteDoubtful() (n int, err error) {
-	s := r.scan
-	buf := make([]byte, s.pageSize)
-	for _, at := range s.doubtful {
-		rowid, vals, ok := s.rowAt(at, buf)
-		if !ok || at.table.have.has(rowid) {
-			continue
-		}
-		if err := s.write(at.table, rowid, vals, place{}); err != nil {
-			return n, err
-		}
-		at.table.Found(rowid)
-		n++
-	}
-	for _, t := range s.db.tables { // tables whose doubtful rows were not rebuilt
-		for rowid, known := range t.Doubtful.All() {
-			t.Lost.Set(rowid, known)
-		}
-		t.Doubtful.Clear()
-	}
-	return n, nil
-}

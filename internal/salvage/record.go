@@ -115,16 +115,15 @@ func decode(serial int64, b []byte) Value {
 	return Value{Class: change.ClassText, Bytes: b}
 }
 
-// payload returns the payload of a cell, which is valid until the next call. doubtful means that it may
-// contain foreign bytes.
-func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful, ok bool) {
+// payload returns the payload of a cell, which is valid until the next call.
+func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, ok bool) {
 	local := p.data[c.body : c.body+c.local]
 	if c.size <= c.local {
-		return local, false, true
+		return local, true
 	}
 	rest := (c.size - c.local + f.usable - 5) / (f.usable - 4) // number of overflow pages
 	if int64(rest) > int64(f.pages) {
-		return nil, false, false
+		return nil, false
 	}
 	buf.data = append(buf.data[:0], local...)
 	if buf.page == nil {
@@ -133,31 +132,20 @@ func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful,
 	next := p.u32(c.body + c.local)
 	for i := range rest {
 		if next < 2 || next > f.pages || next == p.n {
-			return nil, false, false
+			return nil, false
 		}
 		o := f.read(next, buf.page)
 		n := min(c.size-len(buf.data), f.usable-4)
 		if 4+n > o.avail {
-			return nil, false, false
+			return nil, false
 		}
 		next = o.u32(0)
 		if i == rest-1 && next != 0 {
-			return nil, false, false
+			return nil, false
 		}
-		part := o.data[4 : 4+n]
-		doubtful = doubtful || n > 32 && isZero(part)
-		buf.data = append(buf.data, part...)
+		buf.data = append(buf.data, o.data[4:4+n]...)
 	}
-	return buf.data, doubtful, true
+	return buf.data, true
 }
 
 type payloadBuffer struct{ data, page []byte }
-
-func isZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
-}

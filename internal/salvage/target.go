@@ -33,8 +33,6 @@ type Table struct {
 	Name string
 	Lost *LostRows // rows that an index has and that were not found, by rowid
 	Rows int       // number of rows found
-	// Doubtful are readable rows that may contain foreign bytes, and that are not in the new database yet.
-	Doubtful *LostRows
 	// Refused are rows that were read but that the new database does not accept.
 	Refused []Refusal
 	// Damaged means that pages of the table are damaged: rows may be lost that no index has.
@@ -276,7 +274,6 @@ func (db *DB) readTables() error {
 	})
 	for i, t := range db.tables {
 		t.Lost = &LostRows{db: db, t: t, name: fmt.Sprintf("lost_%d", i)}
-		t.Doubtful = &LostRows{db: db, t: t, name: fmt.Sprintf("doubtful_%d", i)}
 		err = errors.Join(err, db.readColumns(t), db.readIndexes(t))
 	}
 	slices.SortFunc(db.tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })

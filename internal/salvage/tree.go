@@ -195,7 +195,7 @@ func (x *indexWalk) leaf(p *page, lo, hi []Value) {
 
 // read reads an entry, which is valid until the next call.
 func (x *indexWalk) read(p *page, c cell) ([]Value, bool) {
-	payload, _, ok := x.payload(p, c, &x.walker.entry)
+	payload, ok := x.payload(p, c, &x.walker.entry)
 	if !ok {
 		return nil, false
 	}

@@ -62,8 +62,10 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 		salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{},
 		sessions: map[string]bool{}, last: map[string]*eventState{},
 	}
-	for _, name := range []string{"session", "message", "part"} {
-		r.want(name)
+	for _, name := range conversation {
+		if err := r.want(name); err != nil {
+			return err
+		}
 	}
 	if !j.hasTable("event") || len(r.wanted) == 0 {
 		return nil
@@ -93,12 +95,19 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	return err
 }
 
-// want adds the lost rows of a table to r.
-func (r *rebuild) want(name string) {
+// want adds the lost and the torn rows of a table to r.
+func (r *rebuild) want(name string) error {
 	t, ids := r.table(name), map[string]int64{}
-	for _, rows := range []*salvage.LostRows{t.Lost, t.Doubtful} {
-		for rowid, known := range rows.All() {
-			r.add(name, ids, rowid, known)
+	for rowid, known := range t.Lost.All() {
+		r.add(name, ids, rowid, known)
+	}
+	for rowid := range r.torn[name] {
+		err := r.db.Query("SELECT id, session_id FROM "+name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+			r.addID(ids, st.ColumnText(0), st.ColumnText(1), rowid)
+			return nil
+		}, rowid)
+		if err != nil {
+			return err
 		}
 	}
 	for _, refused := range t.Refused {
@@ -110,11 +119,15 @@ func (r *rebuild) want(name string) {
 		r.wanted[name] = ids
 	}
 	r.anywhere = r.anywhere || r.search[name] || len(r.sessions) > 1000
+	return nil
 }
 
 // add notes a lost row.
 func (r *rebuild) add(table string, ids map[string]int64, rowid int64, known salvage.Known) {
-	id, session := string(known["id"].Bytes), string(known[sessionColumn(table)].Bytes)
+	r.addID(ids, string(known["id"].Bytes), string(known[sessionColumn(table)].Bytes), rowid)
+}
+
+func (r *rebuild) addID(ids map[string]int64, id, session string, rowid int64) {
 	if id == "" {
 		return
 	}
@@ -244,8 +257,11 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	if session == "" {
 		return nil
 	}
-	insert := "INSERT OR ABORT INTO " + e.table + " (" + strings.Join(names, ", ") + ") VALUES (" +
-		strings.Join(marks, ", ") + ")"
+	insert := "INSERT OR ABORT INTO "
+	if j.torn[e.table][rowid] {
+		insert = "INSERT OR REPLACE INTO "
+	}
+	insert += e.table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
 	err = j.db.Query(insert, nil, args...)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
 		return nil
@@ -254,23 +270,30 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 		return fmt.Errorf("rebuilding a row of %s: %w", e.table, err)
 	}
 	t := j.table(e.table)
-	if rowid > 0 {
+	if j.torn[e.table][rowid] {
+		t.Rows--
+	} else if rowid > 0 {
 		t.Found(rowid)
 	}
 	t.Refused = dropRefused(t.Refused, id)
 	j.rebuilt[e.table]++
 	j.session(session).Rebuilt[e.table]++
 	if e.table == "session" {
-		s := j.session(session)
-		s.Notes = append(s.Notes, "Its row was rebuilt: its folder, its title and whether it is archived come from "+
-			"its last event, which can be older than a change by mend.")
-		for _, c := range cols {
-			if title, ok := c.value.(string); ok && c.name == "title" {
-				s.Title = title
-			}
-		}
+		j.noteRebuilt(session, cols)
 	}
 	return nil
+}
+
+// noteRebuilt adds to the report that the row of a session was rebuilt with the columns.
+func (j *salvageJob) noteRebuilt(session string, cols []eventColumn) {
+	s := j.session(session)
+	s.Notes = append(s.Notes, "Its row was rebuilt: its folder, its title and whether it is archived come from "+
+		"its last event, which can be older than a change by mend.")
+	for _, c := range cols {
+		if title, ok := c.value.(string); ok && c.name == "title" {
+			s.Title = title
+		}
+	}
 }
 
 func dropRefused(all []salvage.Refusal, id string) (left []salvage.Refusal) {

@@ -1,7 +1,6 @@
 package database
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -76,10 +74,10 @@ func (s *Store) salvage(
 	defer closeFiles()
 	j := &salvageJob{
 		program: cmp.Or(s.opt.Program, OpenCode), out: &out,
-		sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{},
+		sessions: map[string]*agent.SalvagedSession{}, torn: map[string]map[int64]bool{"message": {}, "part": {}},
 	}
 	res, err := salvage.Read(ctx, src, path,
-		salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), Progress: progress})
+		salvage.Options{Known: known, Owners: owners, Row: j.noteTorn, NoRow: j.noRow(), Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
@@ -112,8 +110,8 @@ type salvageJob struct {
 	rebuilt  map[string]int // by table
 	// unassigned counts lost rows of unknown sessions, by table.
 	unassigned map[string]int
-	// torn are the rows whose data is not a JSON object, by table.
-	torn map[string][]int64
+	// torn are the rows whose data is not a JSON object, by table and rowid.
+	torn map[string]map[int64]bool
 }
 
 func (j *salvageJob) complete(ctx context.Context) error {
@@ -122,7 +120,7 @@ func (j *salvageJob) complete(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func() error{
-		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful,
+		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) },
 		j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
 		j.countTorn, j.countLost, j.countOrphans, j.countBare,
 	} {
@@ -193,26 +191,14 @@ func (j *salvageJob) session(id string) *agent.SalvagedSession {
 	return s
 }
 
-func (j *salvageJob) writeDoubtful() error {
-	n, err := j.WriteDoubtful()
-	if n > 0 {
-		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may contain bytes of other rows.", n))
+// noteTorn notes a row whose data is not a JSON object: some of its bytes are another row's.
+func (j *salvageJob) noteTorn(t *salvage.Table, rowid int64, vals []salvage.Value) {
+	if torn := j.torn[t.Name]; torn != nil {
+		data := t.Column(vals, "data")
+		if data.Class == change.ClassText && !record.IsWritten(data.Bytes) {
+			torn[rowid] = true
+		}
 	}
-	return err
-}
-
-// doubt records a row whose data is not a JSON object, and reports whether OpenCode cannot have written it like that:
-// it spans several pages and nothing else confirms that they belong to it, or it has bytes that JSON does not allow.
-func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, spread bool) bool {
-	if t.Name != "part" && t.Name != "message" && t.Name != "event" {
-		return false
-	}
-	data := t.Column(vals, "data")
-	if data.Class != change.ClassText || record.IsWritten(data.Bytes) {
-		return false
-	}
-	j.torn[t.Name] = append(j.torn[t.Name], rowid)
-	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
 }
 
 // noRow returns a function that reports whether a row belongs to the table of migrations, because other tables have the
@@ -230,7 +216,7 @@ func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 // countTorn counts for each session the records whose data is not a JSON object.
 func (j *salvageJob) countTorn() error {
 	for _, name := range conversation[1:] {
-		for _, rowid := range j.torn[name] {
+		for rowid := range j.torn[name] {
 			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1",
 				func(st *sqlite3.Stmt) error {
 					if !record.IsWritten(st.ColumnRawText(2)) { // otherwise the row was rebuilt since
