@@ -1,12 +1,9 @@
 package salvage
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -19,67 +16,50 @@ type LostRows struct {
 	db   *DB
 	t    *Table
 	name string // name of the temporary table
-	n    int
+	made bool   // it exists
 }
 
 // Len returns the number of rows.
-func (l *LostRows) Len() int {
-	if l == nil {
-		return 0
-	}
-	return l.n
+func (l *LostRows) Len() (n int) {
+	l.query("SELECT count(*) FROM %s", func(st *sqlite3.Stmt) error { n = st.ColumnInt(0); return nil })
+	return n
 }
 
 // Get returns the known values of a row; nil if the row is not in l.
 func (l *LostRows) Get(rowid int64) (known Known) {
-	if l == nil || l.n == 0 {
-		return nil
-	}
-	l.query("SELECT known FROM temp."+l.name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
-		known = l.t.decodeKnown(st.ColumnRawBlob(0))
-		return nil
-	}, rowid)
+	l.query("SELECT * FROM %s WHERE n = ?1", func(st *sqlite3.Stmt) error { known = l.known(st); return nil }, rowid)
 	return known
 }
 
-// Set adds a row, or replaces its known values.
+// Set adds a row, or known values of it.
 func (l *LostRows) Set(rowid int64, known Known) {
-	if l == nil || l.n == 0 {
-		l.query("CREATE TEMP TABLE IF NOT EXISTS "+l.name+" (rowid INTEGER PRIMARY KEY, known BLOB)", nil)
+	all, names, marks, updates, args := "n INTEGER PRIMARY KEY", "n", "?1", "n = n", []any{rowid}
+	for i, c := range l.t.cols {
+		all += fmt.Sprintf(", c%d", i)
+		if v, ok := known[c.name]; ok {
+			args = append(args, v.arg())
+			names, marks = fmt.Sprintf("%s, c%d", names, i), fmt.Sprintf("%s, ?%d", marks, len(args))
+			updates += fmt.Sprintf(", c%d = ?%d", i, len(args))
+		}
 	}
-	blob := l.t.encodeKnown(known)
-	l.query("UPDATE temp."+l.name+" SET known = ?2 WHERE rowid = ?1", nil, rowid, blob)
-	if l.db.Changes() == 0 {
-		l.query("INSERT INTO temp."+l.name+" VALUES (?1, ?2)", nil, rowid, blob)
-		l.n++
+	if !l.made {
+		l.made = true
+		l.query("CREATE TABLE %s ("+all+")", nil)
 	}
+	l.query("INSERT INTO %s ("+names+") VALUES ("+marks+") ON CONFLICT (n) DO UPDATE SET "+updates, nil, args...)
 }
 
 // Delete removes a row.
-func (l *LostRows) Delete(rowid int64) {
-	if l == nil || l.n == 0 {
-		return
-	}
-	l.query("DELETE FROM temp."+l.name+" WHERE rowid = ?1", nil, rowid)
-	l.n -= int(l.db.Changes())
-}
+func (l *LostRows) Delete(rowid int64) { l.query("DELETE FROM %s WHERE n = ?1", nil, rowid) }
 
 // Clear removes all rows.
-func (l *LostRows) Clear() {
-	if l != nil && l.n > 0 {
-		l.query("DELETE FROM temp."+l.name, nil)
-		l.n = 0
-	}
-}
+func (l *LostRows) Clear() { l.query("DELETE FROM %s", nil) }
 
 // All yields the rows by rowid. The caller may delete the row that was yielded last.
 func (l *LostRows) All() iter.Seq2[int64, Known] {
 	return func(yield func(int64, Known) bool) {
-		if l == nil || l.n == 0 {
-			return
-		}
-		l.query("SELECT rowid, known FROM temp."+l.name, func(st *sqlite3.Stmt) error {
-			if !yield(st.ColumnInt64(0), l.t.decodeKnown(st.ColumnRawBlob(1))) {
+		l.query("SELECT * FROM %s", func(st *sqlite3.Stmt) error {
+			if !yield(st.ColumnInt64(0), l.known(st)) {
 				return errEnough
 			}
 			return nil
@@ -90,42 +70,24 @@ func (l *LostRows) All() iter.Seq2[int64, Known] {
 // errEnough ends an iteration.
 var errEnough = errors.New("enough")
 
-// query records an error for [DB.Finish].
-func (l *LostRows) query(sql string, each func(*sqlite3.Stmt) error, args ...any) {
-	if err := l.db.Query(sql, each, args...); err != nil && !errors.Is(err, errEnough) && l.db.err == nil {
-		l.db.err = fmt.Errorf("noting lost rows of %s: %w", l.t.Name, err)
-	}
-}
-
-// encodeKnown encodes the known values with the indexes of their columns.
-func (t *Table) encodeKnown(known Known) []byte {
-	b := []byte{}
-	for i, c := range t.cols {
-		if v, ok := known[c.name]; ok {
-			b = binary.AppendUvarint(append(binary.AppendUvarint(b, uint64(i)), byte(v.Class)), uint64(v.Int))
-			b = binary.AppendUvarint(binary.AppendUvarint(b, math.Float64bits(v.Float)), uint64(len(v.Bytes)))
-			b = append(b, v.Bytes...)
-		}
-	}
-	return b
-}
-
-// decodeKnown is the inverse of encodeKnown.
-func (t *Table) decodeKnown(b []byte) Known {
+// known returns the known values in a row of the temporary table.
+func (l *LostRows) known(st *sqlite3.Stmt) Known {
 	known := Known{}
-	number := func() uint64 {
-		v, n := binary.Uvarint(b)
-		b = b[n:]
-		return v
-	}
-	for b = bytes.Clone(b); len(b) > 0; {
-		name, v := t.cols[number()].name, Value{Class: change.Class(b[0])}
-		b = b[1:]
-		v.Int, v.Float = int64(number()), math.Float64frombits(number()) //nolint:gosec // all 64 bits
-		if n := number(); v.Class == change.ClassText || v.Class == change.ClassBlob {
-			v.Bytes, b = b[:n:n], b[n:]
+	for i, c := range l.t.cols {
+		if v := valueAt(st, i+1); v.Class != change.ClassNull {
+			known[c.name] = v
 		}
-		known[name] = v
 	}
 	return known
+}
+
+// query runs a statement on the temporary table, if it exists, and records an error for [DB.Finish].
+func (l *LostRows) query(sql string, each func(*sqlite3.Stmt) error, args ...any) {
+	if l == nil || !l.made {
+		return
+	}
+	err := l.db.Query(fmt.Sprintf(sql, l.name), each, args...)
+	if err != nil && !errors.Is(err, errEnough) && l.db.err == nil {
+		l.db.err = fmt.Errorf("noting lost rows of %s: %w", l.t.Name, err)
+	}
 }

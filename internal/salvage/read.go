@@ -62,7 +62,6 @@ type scan struct {
 	free     []uint64
 	freeOK   bool
 	suspects map[uint32]*Table // pages in the tree of a table with cells that do not belong there
-	refused  []place // rows whose key another row has
 
 	widest      int // greatest number of columns of a row
 	ctx         context.Context
@@ -74,13 +73,6 @@ type scan struct {
 	owners      map[string]Owner
 	onRow       func(t *Table, rowid int64, vals []Value)
 	noRow       func(t *Table, vals []Value) bool
-}
-
-// A place is the position of a readable row.
-type place struct {
-	table *Table
-	page  uint32
-	at    int
 }
 
 type schemaRow struct {
@@ -195,13 +187,10 @@ func (s *scan) isForeignWAL(later bool) (bool, error) {
 func (s *scan) readFrames(wal *file) (n int, err error) {
 	buf := make([]byte, wal.pageSize)
 	pages := slices.Sorted(maps.Keys(wal.frames))
-	done := map[string]bool{}
-	for level := slices.DeleteFunc(slices.Clone(s.db.tables), func(t *Table) bool { return t.withoutRowid || s.owners[t.Name].Table == "" }); len(level) > 0; {
-		t := level[0] // an owner's table first
-		if i := slices.IndexFunc(level, func(t *Table) bool { return !s.waitsFor(t, level, done) }); i >= 0 {
-			t = level[i]
+	for _, t := range s.ownersFirst() {
+		if t.withoutRowid || s.owners[t.Name].Table == "" {
+			continue
 		}
-		level = slices.DeleteFunc(level, func(o *Table) bool { return o == t })
 		before := t.Rows
 		for _, at := range pages {
 			if err := s.step(); err != nil {
@@ -217,12 +206,11 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.canHold(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) {
 					continue
 				}
-				if err := s.write(t, c.rowid, s.vals, place{}); err != nil {
+				if err := s.write(t, c.rowid, s.vals, false); err != nil {
 					return n, err
 				}
 			}
 		}
-		done[t.Name] = true
 		n += t.Rows - before
 		if t.Rows > before { // other rows in the -wal are lost
 			t.Damaged, t.complete = true, false
@@ -231,23 +219,16 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 	return n, nil
 }
 
-// waitsFor reports whether a foreign key leads to a table that is not done.
-func (s *scan) waitsFor(t *Table, level []*Table, done map[string]bool) bool {
-	return slices.ContainsFunc(s.foreignKeys(t), func(o Owner) bool {
-		return o.Table != t.Name && !done[o.Table] && slices.ContainsFunc(level, func(l *Table) bool { return l.Name == o.Table })
-	})
-}
-
 // hasParents reports whether the rows that the foreign keys refer to exist.
 func (s *scan) hasParents(t *Table, vals []Value) bool {
-	for _, o := range s.foreignKeys(t) {
-		found := false
-		_ = s.db.Query("SELECT 1 FROM "+sqlite3.QuoteIdentifier(o.Table)+" WHERE "+sqlite3.QuoteIdentifier(o.Key)+" = ?1", func(*sqlite3.Stmt) error { found = true; return nil }, string(t.Column(vals, o.Column).Bytes))
-		if !found {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.parents, func(o Owner) bool { return !s.exists(o, t.Column(vals, o.Column).Bytes) })
+}
+
+// exists reports whether the new database has the row of an owner with the given key.
+func (s *scan) exists(o Owner, key []byte) (found bool) {
+	sql := "SELECT 1 FROM " + sqlite3.QuoteIdentifier(o.Table) + " WHERE " + sqlite3.QuoteIdentifier(o.Key) + " = ?1"
+	_ = s.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, string(key))
+	return found
 }
 
 // countFaults counts the structural problems of all trees.
@@ -460,8 +441,8 @@ func (s *scan) readAll() error {
 	if s.walk.err != nil {
 		return s.walk.err
 	}
-	if err := s.writeRefused(); err != nil || !search {
-		return err
+	if !search {
+		return nil
 	}
 	return s.search()
 }
@@ -495,58 +476,6 @@ func (s *scan) readLeaf(t *Table, p *page, in span) error {
 		if err := s.readRow(t, p, c); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// writeRefused writes the rows whose key another row had, if an index assigns the key to them.
-func (s *scan) writeRefused() error {
-	buf := make([]byte, s.pageSize)
-	for _, at := range s.refused {
-		t := at.table
-		rowid, vals, ok := s.rowAt(at, buf)
-		if !ok {
-			continue
-		}
-		if known := t.Lost.Get(rowid); known != nil && t.matches(known, vals) {
-			if err := s.evict(t, known); err != nil {
-				return err
-			}
-			t.Lost.Delete(rowid)
-		}
-		if err := s.write(t, rowid, vals, place{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rowAt reads a row again; it is valid until the next call. buf has the size of a page.
-func (s *scan) rowAt(at place, buf []byte) (rowid int64, vals []Value, ok bool) {
-	p := s.read(at.page, buf)
-	c, ok := p.cellAt(s.file, tableLeaf, at.at)
-	if ok {
-		vals, ok = s.row(&p, c)
-	}
-	return c.rowid, vals, ok
-}
-
-// evict removes the rows with a key that an index assigns to another row.
-func (s *scan) evict(t *Table, known Known) error {
-	for _, ix := range t.indexes {
-		if !ix.unique || slices.ContainsFunc(ix.cols, func(at int) bool { return at < 0 || known[t.cols[at].name].Class == 0 }) {
-			continue
-		}
-		rowid, ok := s.db.withKey(t, ix, known)
-		if !ok {
-			continue
-		}
-		row, _ := s.db.row(t, t.all(), rowid)
-		if err := s.db.remove(t, rowid); err != nil {
-			return err
-		}
-		t.Damaged = true
-		t.Lost.Set(rowid, t.known(row))
 	}
 	return nil
 }
@@ -637,7 +566,7 @@ func (s *scan) readRow(t *Table, p *page, c cell) error {
 		t.Damaged = true
 		return nil
 	}
-	return s.write(t, c.rowid, vals, place{t, p.n, c.at})
+	return s.write(t, c.rowid, vals, true)
 }
 
 // row reads the row of a cell; it is valid until the next call.
@@ -650,9 +579,9 @@ func (s *scan) row(p *page, c cell) (vals []Value, ok bool) {
 	return s.vals, ok
 }
 
-// write writes a row into the new database, unless a row with its rowid exists. If another row has its key and at is a
-// place, the row is set aside until the indexes decide.
-func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
+// write writes a row into the new database, unless a row with its rowid exists. inTree means that the tree of the table
+// has it.
+func (s *scan) write(t *Table, rowid int64, vals []Value, inTree bool) error {
 	if !t.withoutRowid && t.have.has(rowid) {
 		return nil
 	}
@@ -663,11 +592,8 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
-	case why != "" && at.table != nil && !t.canHold(vals): // it may belong to another table: if not, an index reports what is lost
+	case why != "" && inTree && !t.canHold(vals): // it may belong to another table: if not, an index reports what is lost
 		t.Damaged = true
-		return nil
-	case why != "" && at.table != nil && strings.Contains(why, "UNIQUE"):
-		s.refused = append(s.refused, at)
 		return nil
 	case why != "":
 		t.Refused = append(t.Refused, Refusal{rowid, t.known(vals), why})
@@ -702,7 +628,7 @@ func (s *scan) readKeyed(t *Table) error {
 				row[at] = vals[i]
 			}
 		}
-		err = s.write(t, 0, row, place{})
+		err = s.write(t, 0, row, false)
 	}) > 0
 	if err == nil {
 		err = s.walk.err
@@ -719,10 +645,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			return
 		}
 		lost++
-		known := t.Lost.Get(rowid)
-		if known == nil {
-			known = Known{}
-		}
+		known := Known{}
 		for i, at := range ix.cols {
 			if at >= 0 {
 				known[t.cols[at].name] = vals[i]
@@ -774,39 +697,36 @@ func (s *scan) search() error {
 	if err := s.searchPages(nil); err != nil {
 		return err
 	}
-	level := s.db.tables
 	if s.freeOK {
-		return s.searchPages(level)
+		return s.searchPages(s.db.tables)
 	}
 	// The freelist may lack a free page: a row counts only if the row that it belongs to exists.
-	for done := map[string]bool{}; len(level) > 0; {
-		var now, later []*Table
-		for _, t := range level {
-			if s.hasOpenOwner(t, done) {
-				later = append(later, t)
-			} else {
-				now = append(now, t)
-			}
-		}
-		if len(now) == 0 {
-			now, later = later, nil
-		}
-		if err := s.searchPages(now); err != nil {
+	for _, t := range s.ownersFirst() {
+		if err := s.searchPages([]*Table{t}); err != nil {
 			return err
 		}
-		for _, t := range now {
-			done[t.Name] = true
-		}
-		level = later
 	}
 	return nil
 }
 
-// hasOpenOwner reports whether an owner of the table is not done.
-func (s *scan) hasOpenOwner(t *Table, done map[string]bool) bool {
-	return slices.ContainsFunc(s.ownersOf(t), func(o Owner) bool {
-		return o.Table != t.Name && !done[o.Table] && s.table(o.Table) != nil
-	})
+// ownersFirst returns the tables, each after the tables that its rows belong to.
+func (s *scan) ownersFirst() (list []*Table) {
+	seen := map[*Table]bool{}
+	var add func(t *Table)
+	add = func(t *Table) {
+		if t == nil || seen[t] {
+			return
+		}
+		seen[t] = true
+		for _, o := range s.ownersOf(t) {
+			add(s.table(o.Table))
+		}
+		list = append(list, t)
+	}
+	for _, t := range s.db.tables {
+		add(t)
+	}
+	return list
 }
 
 func (s *scan) table(name string) *Table {
@@ -819,27 +739,17 @@ func (s *scan) table(name string) *Table {
 }
 
 // ownersOf returns the owner of a table, or else the tables that its foreign keys refer to.
-func (s *scan) ownersOf(t *Table) (all []Owner) {
+func (s *scan) ownersOf(t *Table) []Owner {
 	if o, ok := s.owners[t.Name]; ok {
 		return []Owner{o}
 	}
-	return s.foreignKeys(t)
+	return t.parents
 }
 
-func (s *scan) foreignKeys(t *Table) (all []Owner) {
-	_ = s.db.Query("SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?1)", func(st *sqlite3.Stmt) error {
-		all = append(all, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
-		return nil
-	}, t.Name)
-	return all
-}
-
-// searchPages looks for rows that indexes have. If tables is not empty, it looks instead for other rows of those tables
-// that no index can have.
+// searchPages looks for rows that indexes have, and for other rows of the tables that no index can have.
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
-	named := len(tables) == 0
-	if named && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return t.Lost.Len() > 0 }) {
+	if len(tables) == 0 && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return t.Lost.Len() > 0 }) {
 		return nil
 	}
 	buf := make([]byte, s.pageSize)
@@ -878,7 +788,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 	for _, t := range s.db.tables {
 		if known := t.Lost.Get(c.rowid); known != nil && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.canHold(vals) || !fitsAny(s.db.tables, vals)) {
 			t.Lost.Delete(c.rowid)
-			return s.write(t, c.rowid, vals, place{})
+			return s.write(t, c.rowid, vals, false)
 		}
 	}
 	if _, ok := s.schemaRow(p, c); ok || s.isFree(p.n) || p.n > s.size() {
@@ -891,7 +801,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		if !t.canHold(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
-		return s.write(t, c.rowid, vals, place{})
+		return s.write(t, c.rowid, vals, false)
 	}
 	return nil
 }
@@ -917,19 +827,13 @@ func (t *Table) matches(known Known, vals []Value) bool {
 
 // hasOwners reports whether the rows that a row belongs to are in the new database, or may be lost.
 func (s *scan) hasOwners(t *Table, vals []Value) bool {
-	for _, o := range s.ownersOf(t) {
-		i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == o.Column })
-		owner := s.table(o.Table)
-		if i < 0 || i >= len(vals) || vals[i].Class != change.ClassText || owner == nil || owner.hole && !owner.complete {
-			continue
-		}
-		id, found := string(vals[i].Bytes), false
-		_ = s.db.Query("SELECT 1 FROM "+sqlite3.QuoteIdentifier(o.Table)+" WHERE "+sqlite3.QuoteIdentifier(o.Key)+" = ?1", func(*sqlite3.Stmt) error { found = true; return nil }, id)
-		if !found && !s.lostIDs(o.Table, o.Key)[id] {
+	return !slices.ContainsFunc(s.ownersOf(t), func(o Owner) bool {
+		key, owner := t.Column(vals, o.Column), s.table(o.Table)
+		if key.Class != change.ClassText || owner == nil || owner.hole && !owner.complete {
 			return false
 		}
-	}
-	return true
+		return !s.exists(o, key.Bytes) && !s.lostIDs(o.Table, o.Key)[string(key.Bytes)]
+	})
 }
 
 // lostIDs returns the values of a column of the lost rows of a table.

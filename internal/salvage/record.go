@@ -21,6 +21,22 @@ func (v Value) Equal(o Value) bool {
 	return v.Class == o.Class && v.Int == o.Int && math.Float64bits(v.Float) == math.Float64bits(o.Float) && bytes.Equal(v.Bytes, o.Bytes)
 }
 
+// arg returns the value as an argument of [DB.Query].
+func (v Value) arg() any {
+	switch v.Class {
+	case change.ClassText:
+		return string(v.Bytes)
+	case change.ClassBlob:
+		return v.Bytes
+	case change.ClassInteger:
+		return v.Int
+	case change.ClassReal:
+		return v.Float
+	case change.ClassNull:
+	}
+	return nil
+}
+
 // compare orders values as SQLite does with the collation BINARY.
 func (v Value) compare(o Value) int {
 	rank := func(c change.Class) int {

@@ -42,7 +42,8 @@ type Table struct {
 	withoutRowid bool
 	cols         []column
 	indexes      []*index
-	alias        int // the column that is an alias of the rowid, or -1
+	parents      []Owner // the tables that foreign keys refer to
+	alias        int     // the column that is an alias of the rowid, or -1
 	rowid        string
 	have         intervals
 	stmts        map[int]*sqlite3.Stmt
@@ -121,24 +122,20 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 			db.later = append(db.later, o)
 		}
 	}
-	return db, bad, db.readSchema()
-}
-
-// readSchema reads the tables with all their indexes. Indexes that refuse no row are created only to be read here: it
-// is faster to create them after all rows are written.
-func (db *DB) readSchema() error {
-	var made []Object
-	for _, o := range db.later {
-		if o.Type == "index" && db.make(o) {
-			made = append(made, o)
-		}
+	// The indexes that refuse no row are created after all rows, which is faster.
+	all, err := Sketch(objects)
+	if err == nil {
+		err = all.readTables()
+		err = errors.Join(err, all.Close())
 	}
-	err := db.readTables()
-	db.closeStatements()
-	for _, o := range made {
-		err = errors.Join(err, db.Exec("DROP INDEX "+sqlite3.QuoteIdentifier(o.Name)))
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Abandon())
 	}
-	return err
+	db.tables = all.tables
+	for i, t := range db.tables {
+		t.Lost = &LostRows{db: db, t: t, name: fmt.Sprintf("temp.lost_%d", i)}
+	}
+	return db, bad, nil
 }
 
 // Objects returns the schema, including the objects created after the rows.
@@ -272,9 +269,8 @@ func (db *DB) readTables() error {
 		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), alias: -1, stmts: map[int]*sqlite3.Stmt{}})
 		return nil
 	})
-	for i, t := range db.tables {
-		t.Lost = &LostRows{db: db, t: t, name: fmt.Sprintf("lost_%d", i)}
-		err = errors.Join(err, db.readColumns(t), db.readIndexes(t))
+	for _, t := range db.tables {
+		err = errors.Join(err, db.readColumns(t), db.readIndexes(t), db.readParents(t))
 	}
 	slices.SortFunc(db.tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
 	return err
@@ -357,6 +353,14 @@ func (db *DB) readIndexes(t *Table) error {
 	}, t.Name)
 }
 
+func (db *DB) readParents(t *Table) error {
+	const keys = `SELECT "from", "table", coalesce("to", 'id') FROM pragma_foreign_key_list(?1)`
+	return db.Query(keys, func(st *sqlite3.Stmt) error {
+		t.parents = append(t.parents, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
+		return nil
+	}, t.Name)
+}
+
 // row returns the values of columns of a row in the new database; NULL for -1.
 func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
 	if t.rowid == "" {
@@ -373,64 +377,27 @@ func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
 	_ = db.Query("SELECT "+strings.Join(names, ", ")+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" NOT INDEXED WHERE "+t.rowid+" = ?1", func(st *sqlite3.Stmt) error {
 		ok = true
 		for i := range names {
-			v := Value{Class: change.ClassNull}
-			switch st.ColumnType(i) {
-			case sqlite3.INTEGER:
-				v = Value{Class: change.ClassInteger, Int: st.ColumnInt64(i)}
-			case sqlite3.FLOAT:
-				v = Value{Class: change.ClassReal, Float: st.ColumnFloat(i)}
-			case sqlite3.TEXT:
-				v = Value{Class: change.ClassText, Bytes: bytes.Clone(st.ColumnRawText(i))}
-			case sqlite3.BLOB:
-				v = Value{Class: change.ClassBlob, Bytes: bytes.Clone(st.ColumnRawBlob(i))}
-			case sqlite3.NULL:
-			}
-			row = append(row, v)
+			row = append(row, valueAt(st, i))
 		}
 		return nil
 	}, rowid)
 	return row, ok
 }
 
-// withKey returns the row with the known values of a unique index.
-func (db *DB) withKey(t *Table, ix *index, known Known) (rowid int64, ok bool) {
-	var where []string
-	var args []any
-	for i, at := range ix.cols {
-		where = append(where, fmt.Sprintf("%s IS ?%d", sqlite3.QuoteIdentifier(t.cols[at].name), i+1))
-		switch v := known[t.cols[at].name]; v.Class {
-		case change.ClassText:
-			args = append(args, string(v.Bytes))
-		case change.ClassInteger:
-			args = append(args, v.Int)
-		case change.ClassReal:
-			args = append(args, v.Float)
-		case change.ClassBlob, change.ClassNull:
-			return 0, false
-		}
+// valueAt returns the value of a column of a result.
+func valueAt(st *sqlite3.Stmt, i int) Value {
+	switch st.ColumnType(i) {
+	case sqlite3.INTEGER:
+		return Value{Class: change.ClassInteger, Int: st.ColumnInt64(i)}
+	case sqlite3.FLOAT:
+		return Value{Class: change.ClassReal, Float: st.ColumnFloat(i)}
+	case sqlite3.TEXT:
+		return Value{Class: change.ClassText, Bytes: bytes.Clone(st.ColumnRawText(i))}
+	case sqlite3.BLOB:
+		return Value{Class: change.ClassBlob, Bytes: bytes.Clone(st.ColumnRawBlob(i))}
+	case sqlite3.NULL:
 	}
-	if t.rowid == "" {
-		return 0, false
-	}
-	_ = db.Query("SELECT "+t.rowid+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" WHERE "+strings.Join(where, " AND "), func(st *sqlite3.Stmt) error {
-		rowid, ok = st.ColumnInt64(0), true
-		return nil
-	}, args...)
-	return rowid, ok
-}
-
-// remove deletes a row of the new database.
-func (db *DB) remove(t *Table, rowid int64) error {
-	t.Rows--
-	return db.Query("DELETE FROM "+sqlite3.QuoteIdentifier(t.Name)+" WHERE "+t.rowid+" = ?1", nil, rowid)
-}
-
-// all returns the indexes of all columns.
-func (t *Table) all() (cols []int) {
-	for i := range t.cols {
-		cols = append(cols, i)
-	}
-	return cols
+	return Value{Class: change.ClassNull}
 }
 
 // known returns the short values of a row.

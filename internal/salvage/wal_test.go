@@ -326,9 +326,9 @@ func TestRefusedAlone(t *testing.T) {
 	}
 	defer func() { _ = db.Abandon() }()
 	s, table := &scan{db: db}, db.tables[0]
-	for i, at := range []place{{table: table}, {}} {
-		if err := s.write(table, 1, []Value{{Class: change.ClassNull}}, at); err != nil || len(table.Refused) != i {
-			t.Errorf("%v: refused %v, %v", at, table.Refused, err)
+	for i, inTree := range []bool{true, false} {
+		if err := s.write(table, 1, []Value{{Class: change.ClassNull}}, inTree); err != nil || len(table.Refused) != i {
+			t.Errorf("in the tree %t: refused %v, %v", inTree, table.Refused, err)
 		}
 	}
 }
