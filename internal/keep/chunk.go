@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"slices"
 
 	"mend/change"
 	"mend/internal/boltfile"
@@ -217,50 +216,6 @@ func (j *joiner) add(chunk []byte) error {
 		return damageError("a chunk is cut short or too long")
 	}
 	return nil
-}
-
-// A fragments collects the records in some chunks of a stream. The pieces of one record become one, with a line between
-// two pieces that are not adjacent.
-type fragments struct {
-	records []change.Record
-	open    change.Record // the record that a piece at the beginning of the next chunk belongs to
-	gap     bool          // the previous chunk was not wanted
-}
-
-// add adds the next chunk, which it aliases.
-func (f *fragments) add(chunk []byte, wanted bool) {
-	d := change.Decoder{Rest: chunk}
-	for len(d.Rest) > 0 {
-		begins := d.Byte() == 1
-		if begins {
-			f.open = change.Record{Ref: d.Ref(), Mode: fs.FileMode(d.Uvarint())}
-			d.Uvarint()
-		}
-		piece := d.Bytes(d.Uvarint())
-		if d.Failed {
-			return
-		}
-		if !wanted {
-			continue
-		}
-		if n := len(f.records); !begins && n > 0 && f.records[n-1].Ref == f.open.Ref {
-			last := &f.records[n-1]
-			if f.gap && len(last.Data) > 0 {
-				last.Data = append(slices.Clip(last.Data), '\n')
-			}
-			last.Data = append(slices.Clip(last.Data), piece...)
-			continue
-		}
-		r := f.open
-		r.Data = piece
-		if r.Mode == 0 {
-			if row, err := change.RowOf(r.Ref, &change.Image{Data: piece}); err == nil {
-				r = row
-			}
-		}
-		f.records = append(f.records, r)
-	}
-	f.gap = !wanted
 }
 
 // The hashes of a session's chunks are themselves cut into nodes, and the hashes of the nodes into nodes above them, up

@@ -28,7 +28,7 @@ func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 		s.turn()
 		st := s.state()
 		st.Time = now.Add(-time.Duration(n-i) * time.Hour)
-		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, s.images())
@@ -61,7 +61,7 @@ func TestCutAtEveryStep(t *testing.T) {
 			}
 			defer func() { _ = k.Close() }()
 			s.turn()
-			if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil {
+			if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
 				return err
 			}
 			if _, err := k.Thin(t.Context(), Policy{Hourly: 3}); err != nil {
@@ -88,7 +88,7 @@ func TestCutAtEveryStep(t *testing.T) {
 				t.Fatalf("cut before step %d: state %s is not what was kept: %v", at, st.ID, lerr)
 			}
 		}
-		if _, serr := k.Save(t.Context(), s.state(), Records{All: s.all}); serr != nil {
+		if _, serr := k.Save(t.Context(), s.state(), s.all); serr != nil {
 			t.Fatalf("cut before step %d: the next copy: %v", at, serr)
 		}
 		_ = k.Close()
@@ -185,7 +185,7 @@ func TestDamage(t *testing.T) {
 		if over != said {
 			t.Errorf("%d files were set aside, and %d were reported with the copied states", said, over)
 		}
-		if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil && !errors.Is(err, ErrDamaged) {
+		if _, err := k.Save(t.Context(), s.state(), s.all); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
 		}
 		_ = k.Close()
@@ -289,7 +289,7 @@ func TestThin(t *testing.T) {
 		st := s.state()
 		st.Time = now.Add(-ago * time.Hour)
 		s.records[0].Data = s.text(50)
-		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -334,7 +334,7 @@ func TestThinBySize(t *testing.T) {
 		s.turn()
 	}
 	most := s.records
-	if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil {
+	if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
@@ -344,7 +344,7 @@ func TestThinBySize(t *testing.T) {
 		if i == 4 {
 			st.Unread = "a part"
 		}
-		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -373,7 +373,7 @@ func TestThinCompacts(t *testing.T) {
 		s.records[0].Ref.Session = fmt.Sprintf("ses_%d", n)
 		st := s.state()
 		st.Session = s.records[0].Ref.Session
-		if _, err := k.Add(t.Context(), st, Records{All: s.all}); err != nil {
+		if _, err := k.Add(t.Context(), st, s.all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -420,7 +420,7 @@ func TestDamagedChunk(t *testing.T) {
 		if err != nil { // reported when the file is opened
 			continue
 		}
-		saved, err := k.Save(t.Context(), s.state(), Records{All: s.all})
+		saved, err := k.Save(t.Context(), s.state(), s.all)
 		if errors.Is(err, ErrDamaged) {
 			found++
 		} else if err != nil {
@@ -451,7 +451,7 @@ func TestTreeOfMany(t *testing.T) {
 	if err := errors.Join(err, k.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); !errors.Is(err, ErrDamaged) {
+	if _, err := k.Save(t.Context(), s.state(), s.all); !errors.Is(err, ErrDamaged) {
 		t.Errorf("Save: %v", err)
 	}
 	if _, err := k.Load(t.Context(), last); !errors.Is(err, ErrDamaged) {

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -243,15 +242,8 @@ type Saved struct {
 // maxDepth exceeds the depth of any session's tree.
 const maxDepth = 8
 
-// Records are the records of a session.
-type Records struct {
-	All iter.Seq[*change.Record] // each message followed by its parts
-
-	// CountMissing counts the records of then that are missing from now, or lost their texts. It gets only records that
-	// may differ, and of a long record only the lines that may differ. If it is nil, the number of messages and the first
-	// message decide.
-	CountMissing func(now, then []change.Record) int
-}
+// Records are the records of a session: each message followed by its parts.
+type Records = iter.Seq[*change.Record]
 
 // Save durably stores a state of a session with the given records. The caller sets the fields of s that Save does not
 // set. If the latest state of the session has the same records, that state stays the latest, with the stamp of s.
@@ -295,20 +287,17 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	if !found && s.Messages == 0 {
 		return saved, ErrNothing
 	}
+	var previous []hash
+	if found {
+		if previous, err = k.leaves(&last); err != nil {
+			return saved, err
+		}
+	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	comp, err := k.newComparison(&last, found, r.CountMissing != nil)
+	list, err := k.cut(ctx, &s, previous, r, put)
 	if err != nil {
 		return saved, err
 	}
-	list, err := k.cut(ctx, &s, comp.chunks, r.All, func(chunk []byte) (hash, error) {
-		h, err := put(chunk)
-		comp.add(h, chunk)
-		return h, err
-	})
-	if err != nil {
-		return saved, err
-	}
-	comp.keepAll(list)
 	for s.depth = 0; len(list) > 1; s.depth++ {
 		if list, err = nodes(list, put); err != nil {
 			return saved, err
@@ -327,9 +316,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
 	}
 	if s.Lost = 0; found {
-		if s.Lost, err = k.lost(&s, &last, &comp, r); err != nil {
-			return saved, err
-		}
+		s.Lost = s.lost(&last)
 	}
 	s.seq = k.next
 	s.ID = idOf(s.seq)
@@ -344,7 +331,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 // cut cuts the records of a state into chunks, and returns their hashes. The records before the first message have
 // chunks of their own, since they change with each turn.
 func (k *Keep) cut(
-	ctx context.Context, s *State, previous []hash, all iter.Seq[*change.Record], put func([]byte) (hash, error),
+	ctx context.Context, s *State, previous []hash, all Records, put func([]byte) (hash, error),
 ) (list []hash, err error) {
 	c := cutter{previous: previous, size: k.sizeOf, lines: s.Store.Kind == "lines", emit: func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
@@ -426,79 +413,6 @@ func (k *Keep) leaves(s *State) (list []hash, err error) {
 		return true, nil
 	})
 	return list, err
-}
-
-// A comparison collects the differences from the previous state. The zero comparison has no previous state.
-type comparison struct {
-	chunks   []hash // of the previous state
-	previous map[hash]bool
-	ends     map[hash]change.Record // for each chunk of the new state, the record that continues past its end
-	now      fragments              // records in chunks that the previous state lacks
-}
-
-func (k *Keep) newComparison(before *State, found, wanted bool) (c comparison, err error) {
-	if found {
-		c.chunks, err = k.leaves(before)
-	}
-	if !found || !wanted {
-		return c, err
-	}
-	c.previous, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
-	for _, h := range c.chunks {
-		c.previous[h] = true
-	}
-	return c, err
-}
-
-// add adds the next chunk of the new state.
-func (c *comparison) add(h hash, chunk []byte) {
-	if c.previous == nil {
-		return
-	}
-	if !c.previous[h] {
-		chunk = bytes.Clone(chunk)
-	}
-	c.now.add(chunk, !c.previous[h])
-	c.ends[h] = c.now.open
-}
-
-// keepAll notes all chunks of the new state: in a chunk that add did not get, no record continues past the end.
-func (c *comparison) keepAll(list []hash) {
-	for _, h := range list {
-		if _, known := c.ends[h]; !known && c.previous != nil {
-			c.ends[h] = change.Record{}
-		}
-	}
-}
-
-// lost returns how many records of the state before are missing from s.
-func (k *Keep) lost(s, before *State, comp *comparison, r Records) (int, error) {
-	n := s.lost(before)
-	if n > 0 || r.CountMissing == nil {
-		return n, nil
-	}
-	then, err := k.missing(comp)
-	if err != nil {
-		return 0, err
-	}
-	return r.CountMissing(comp.now.records, then), nil
-}
-
-// missing returns the records of the previous state in chunks that the new state lacks.
-func (k *Keep) missing(c *comparison) ([]change.Record, error) {
-	var then fragments
-	for _, h := range c.chunks {
-		if end, known := c.ends[h]; known {
-			then.open, then.gap = end, true
-			continue
-		}
-		chunk, err := k.read(h)
-		if err != nil {
-			return nil, err
-		}
-		then.add(chunk, true)
-	}
-	return then.records, nil
 }
 
 // blob collects a blob, unless the file has it.

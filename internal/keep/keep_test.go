@@ -75,13 +75,13 @@ func TestTurns(t *testing.T) {
 	var want [][]change.Op
 	for range 100 {
 		s.turn()
-		saved, err := k.Save(t.Context(), s.state(), Records{All: s.all})
+		saved, err := k.Save(t.Context(), s.state(), s.all)
 		if err != nil || !saved.New || saved.State.Lost != 0 {
 			t.Fatalf("Save = %+v, %v, want a new state", saved, err)
 		}
 		want = append(want, s.images())
 	}
-	again, err := k.Save(t.Context(), s.state(), Records{All: s.all})
+	again, err := k.Save(t.Context(), s.state(), s.all)
 	if err != nil || again.New || again.Bytes != 0 {
 		t.Errorf("Save of the same records = %+v, %v, want nothing new", again, err)
 	}
@@ -125,13 +125,13 @@ func TestTurnBytes(t *testing.T) {
 				for _, r := range records {
 					size += len(r.Data)
 				}
-				saved, err := k.Save(t.Context(), state, Records{All: func(yield func(*change.Record) bool) {
+				saved, err := k.Save(t.Context(), state, func(yield func(*change.Record) bool) {
 					for i := range records {
 						if !yield(&records[i]) {
 							return
 						}
 					}
-				}})
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -154,7 +154,7 @@ func TestLost(t *testing.T) {
 		s.turn()
 	}
 	save := func() State {
-		saved, err := k.Save(t.Context(), s.state(), Records{All: s.all})
+		saved, err := k.Save(t.Context(), s.state(), s.all)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ type State struct {
 
 	Messages int
 	First    string   // the id of the first message
-	Lost     int      // messages or other records of the previous state that this one lacks, or that lost their texts; set by Save
+	Lost     int      // messages of the previous state that this one lacks; set by Save
 	Unread   string   // the unreadable part of the session; "" for none
 	Stamp    [32]byte // of the session at that time; zero if unknown
 	Updated  int64    // when the agent updated it, in milliseconds since 1970
@@ -52,6 +52,11 @@ func (s *State) lost(before *State) int {
 		return before.Messages
 	}
 	return max(0, before.Messages-s.Messages)
+}
+
+// Lacks reports whether the state has fewer messages, records or bytes than the one before it.
+func (s *State) Lacks(before *State) bool {
+	return s.Lost > 0 || s.Records < before.Records || s.Size < before.Size
 }
 
 // A stored is the stored form of a state. Strings are stored as bytes. Frozen; members are added to it.

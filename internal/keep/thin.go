@@ -33,8 +33,8 @@ type Freed struct {
 
 // Thin removes the states of sessions that a policy does not select, as backups are thinned. Of each session it keeps
 // the newest state of each of the last hours, days and weeks that have one, and in any case the newest state, the
-// newest complete one, the complete one with the most messages, and each state after which the session had lost
-// messages. If the rest is larger than MaxBytes, it then removes the oldest states, except for the newest, the newest
+// newest complete one, the complete one with the most messages, and each state that has more messages, records or bytes
+// than the next one. If the rest is larger than MaxBytes, it then removes the oldest states, except for the newest, the newest
 // complete one and the one with the most messages of each session.
 //
 // It also removes leftovers of a crash, and compacts a file if more than a fifth of it is free, as after a first keep.
@@ -190,7 +190,7 @@ func permanentStates(states []State) []bool {
 func (p Policy) thin(states []State) []bool {
 	stay := permanentStates(states)
 	for i := 1; i < len(states); i++ {
-		if states[i-1].Lost > 0 {
+		if states[i-1].Lacks(&states[i]) {
 			stay[i] = true
 		}
 	}

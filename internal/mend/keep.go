@@ -86,15 +86,13 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
 		Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated, Why: why,
 		Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
-	}, keep.Records{CountMissing: func(now, then []change.Record) int {
-		return c.store.CountMissing(now, then, nil).Records
-	}, All: func(yield func(*change.Record) bool) {
+	}, func(yield func(*change.Record) bool) {
 		for i := range r.copied.Records {
 			if !yield(&r.copied.Records[i]) {
 				return
 			}
 		}
-	}})
+	})
 }
 
 // Copyable returns how many sessions of List have or would have copies of their own: all except sessions that

@@ -255,7 +255,7 @@ func (c *Store) findMissing(
 	var failed error
 	for i := range states {
 		s := &states[i]
-		isShown := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages &&
+		isShown := i > 0 && states[i-1].Lacks(s) || s.First != now.First || s.Messages == now.Messages &&
 			s.Records > now.Records
 		if !isRestored(*s) || (compared || now.same) && !isShown {
 			continue
