@@ -109,7 +109,6 @@ func TestSweepBuilt(t *testing.T) {
 	own := open(t, root, "", fault.Step)
 	defer own.Close()
 	b, _ := build(t, own, aside.DatabaseFile{Name: "db"}, "new")
-	put(t, root, ".mend/salvage/77.new/db", "of an older version")
 	other := open(t, root, "other", nil)
 	defer other.Close()
 	must(t, other.Discard())

@@ -16,11 +16,10 @@ import (
 	"mend/internal/stage"
 )
 
-// Mend's own folders below [stage.Dir] for builds. Older versions of mend built in the second.
+// Mend's own folder below [stage.Dir] for builds.
 const (
 	builder  = "built"
 	builtDir = stage.Dir + "/" + builder
-	oldBuilt = stage.Dir + "/salvage"
 )
 
 // A Built is a folder for a build of this process. It is locked until Discard, so that no other process removes it.
@@ -87,17 +86,15 @@ func (b *Built) Discard() error {
 		return err
 	}
 	defer a.Close()
-	return a.sweepBuilt(builtDir, func(name string) bool { return name == b.name }, true)
+	return a.sweepBuilt(b.name)
 }
 
 // SweepBuilt removes builds of ended processes that no change has moved.
-func (a *Area) SweepBuilt() error {
-	all := func(string) bool { return true }
-	return errors.Join(a.sweepBuilt(builtDir, all, false), a.sweepBuilt(oldBuilt, all, false))
-}
+func (a *Area) SweepBuilt() error { return a.sweepBuilt("") }
 
-func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) error {
-	d, err := a.Root.Sub(in)
+// sweepBuilt removes this process's own build, or if that is "", those of all ended processes.
+func (a *Area) sweepBuilt(own string) error {
+	d, err := a.Root.Sub(builtDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -110,11 +107,11 @@ func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) er
 		return nil
 	}
 	for _, name := range names {
-		if wanted(name) {
-			err = errors.Join(err, a.removeUnlocked(d, name, own))
+		if own == "" || name == own {
+			err = errors.Join(err, a.removeUnlocked(d, name, own != ""))
 		}
 	}
-	return errors.Join(err, a.RemoveEmpty(in))
+	return errors.Join(err, a.RemoveEmpty(builtDir))
 }
 
 // removeUnlocked removes a folder that no process has locked. own means that the folder belongs to this process.

@@ -260,15 +260,8 @@ func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if err := x.finishExchange(); err != nil {
 		return false, err
 	}
-	post := x.keptPlace(x.post, "")
-	out, err := x.hasFile(ctx, post, x.pre)
-	in, errIn := x.hasFile(ctx, post, x.post)
-	there, errThere := x.exists(x.Place())
-	if err = cmp.Or(err, errIn, errThere); err != nil {
-		return false, err
-	}
-	// Older versions of mend moved the old file away first if the system could not exchange two files.
-	return (kept || out) && (!in || !there), nil
+	exchanged, err := x.hasFile(ctx, x.keptPlace(x.post, ""), x.pre)
+	return kept || exchanged, err
 }
 
 // finishExchange completes an exchange in several calls that a crash interrupted.
@@ -288,20 +281,12 @@ func (x *database) MovesAfterCommit(ctx context.Context) (moves []Move, err erro
 	if x.post == nil {
 		return []Move{{x.Place(), x.keptPlace(x.pre, "")}}, nil // already made, but not durable yet
 	}
-	there, err := x.exists(x.Place())
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !there: // see IsCommitted
-		moves = []Move{{x.keptPlace(x.post, ""), x.Place()}}
-	case x.pre != nil:
+	if x.pre != nil {
 		moves = []Move{{x.keptPlace(x.post, ""), x.keptPlace(x.pre, "")}}
 	}
-	if there { // a program that used the new database has a -wal of its own
-		if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same {
-			return moves, err
-		}
+	// A program that used the new database has a -wal of its own.
+	if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same {
+		return moves, err
 	}
 	for _, suffix := range []string{wal, shm} {
 		moves = append(moves, Move{x.keptPlace(x.post, suffix), x.place(suffix)})
