@@ -47,7 +47,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	stem, restaged := strings.CutSuffix(name, stage.Unfinished)
 	hashes, isSlot := stagedHashes(stem)
 	if strings.HasSuffix(d.Path, stage.Unfinished) || restaged {
-		return isSlot || isProbe(name), false, nil
+		return isSlot, false, nil
 	}
 	if !isSlot {
 		return false, false, nil

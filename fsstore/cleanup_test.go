@@ -34,7 +34,7 @@ func TestStagingFolderIsLink(t *testing.T) {
 func TestPrepareCleansStage(t *testing.T) {
 	root := storetest.SmallTree(t)
 	x, none := fsstore.Hash([]byte("x")), "none"
-	for _, p := range []string{"1/0-" + x + "-" + none, "1/1-" + none + "-" + x, "2.new/0-" + none + "-" + none, "2.new/probe-1", "3.again/7-" + x + "-" + x + ".new"} {
+	for _, p := range []string{"1/0-" + x + "-" + none, "1/1-" + none + "-" + x, "2.new/0-" + none + "-" + none, "3.again/7-" + x + "-" + x + ".new"} {
 		storetest.Put(t, root, ".mend/own/"+p, "x")
 	}
 	written := "2-" + fsstore.Hash([]byte("y")) + "-" + none

@@ -71,36 +71,6 @@ func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) er
 	return errors.Join(errors.New("changed by another program, twice"), tx.rename(d, op, o))
 }
 
-// testExchange exchanges two of mend's files to find out whether the file system supports it.
-func (tx *transaction) testExchange() error {
-	for _, name := range probeNames() {
-		if err := tx.step("probe"); err != nil {
-			return err
-		}
-		f, err := tx.stageDir.Create(name, 0o600)
-		if err != nil {
-			return err
-		}
-		f.Close()
-	}
-	if err := tx.step("probe"); err != nil {
-		return err
-	}
-	if err := tx.own.Exchange(tx.stageDir, probeNames()[0], tx.stageDir, probeNames()[1]); err != nil {
-		return err
-	}
-	for _, name := range probeNames() {
-		if err := tx.own.Remove(tx.stageDir, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func probeNames() [2]string { return [2]string{"probe-1", "probe-2"} }
-
-func isProbe(name string) bool { return name == probeNames()[0] || name == probeNames()[1] }
-
 // makeFolder puts a folder in place. If the folder already exists, it stays, and so does the staged
 // folder, which shows that another program made the folder.
 func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {

@@ -25,9 +25,6 @@ func (tx *transaction) stageAll(ctx context.Context) error {
 	if tx.stageDir, err = owner.Sub(name + stage.Unfinished); err != nil {
 		return err
 	}
-	if err := tx.testExchange(); err != nil {
-		return err
-	}
 	b := new(atomicfile.Barrier)
 	if err := tx.writeStaged(ctx, b); err != nil {
 		return errors.Join(err, b.Wait())

@@ -33,11 +33,6 @@ func TestSteps(t *testing.T) {
 const steps = `mkdir .mend
 mkdir .mend/own
 mkdir .mend/own/1.new
-probe
-probe
-probe
-unlink .mend/own/1.new/probe-1
-unlink .mend/own/1.new/probe-2
 stage folder msg_4/
 chmod folder msg_4/
 stage part msg_1/prt_11
@@ -62,11 +57,6 @@ rmdir .mend
 mkdir .mend
 mkdir .mend/own
 mkdir .mend/own/1.new
-probe
-probe
-probe
-unlink .mend/own/1.new/probe-1
-unlink .mend/own/1.new/probe-2
 stage part msg_1/prt_13
 write part msg_1/prt_13
 chmod part msg_1/prt_13
