@@ -29,8 +29,8 @@ type DamagedError struct {
 	// them.
 	Indexes []string
 	Tables  []string // otherwise the damaged tables, as far as they are known
-	Touched []string // the tables that are damaged or have a damaged index; nil if others may be affected
-	WAL     bool     // its -wal belongs to another state of the file: SQLite mixes rows of two points in time
+	Touched []string // the tables that are damaged, or whose index is; nil if others may be affected
+	WAL     bool     // its -wal belongs to another state of the file: SQLite mixes rows of two states
 }
 
 func (e *DamagedError) Error() string {

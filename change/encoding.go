@@ -17,7 +17,7 @@ func AppendRef(b []byte, r Ref) []byte {
 type Decoder struct {
 	Rest   []byte
 	Failed bool
-	last   Ref // the ref read last: the next one shares the memory of equal ids
+	last   Ref // the previous ref, whose ids the next one shares if they are equal
 }
 
 // Bytes reads n bytes.

@@ -31,7 +31,7 @@ type Entry struct {
 	Resolved  string // how and by which entry a conflict was resolved
 	Forgotten bool   // its images were removed: it cannot be undone
 	Erased    bool   // its texts were removed, too
-	Damage    string // the part of it that cannot be read; its State is then Unknown
+	Damage    string // its part that cannot be read; the State is then Unknown
 }
 
 // Staged returns the result of Prepare for the entry, with the ops from the journal and the current identity of the

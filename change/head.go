@@ -42,8 +42,8 @@ const (
 	StrayIgnored                  // the agent ignores it
 	StrayFile                     // a file that the agent reads as one more record
 	StrayHidden                   // a folder that cannot be read, so records of the session may be missing
-	StrayPlace                    // takes the place of a folder that the agent needs to answer a prompt
-	StrayLink                     // a link where a folder belongs: the agent follows it, mend does not
+	StrayPlace                    // in place of a folder that the agent needs to answer a prompt
+	StrayLink                     // a link in place of a folder: the agent follows it, mend does not
 	StrayRow                      // a row that keeps the agent from listing any session
 	StrayUnread                   // a row of a session in an unknown format: the session is not examined
 	StraySession                  // a session that the agent lists under an id that mend does not accept

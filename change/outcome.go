@@ -17,8 +17,7 @@ type Staged struct {
 	AllowMissingParent bool // from the plan; only Commit needs it
 }
 
-// An AppendPoint is the end of a file before a change appended to it: everything that the change wrote is at
-// offset Size or later.
+// An AppendPoint is the end of a file before a change appended to it, at offset Size.
 type AppendPoint struct {
 	Size  int64 `json:"size"`
 	Mtime int64 `json:"mtime"` // in nanoseconds since 1970
@@ -32,7 +31,7 @@ const (
 	Pending    State = "pending"    // the store may hold some Pres and some Posts until it is recovered
 	Committed  State = "committed"  // every Post was written
 	Aborted    State = "aborted"    // every record holds its Pre, or what another program wrote
-	Conflicted State = "conflicted" // another program wrote too; its records were left, the others hold their Pre
+	Conflicted State = "conflicted" // another program wrote, too; its records are unchanged, the others hold their Pre
 	Resolved   State = "resolved"   // a conflict that the user decided
 	Unknown    State = "unknown"    // for an entry in a damaged journal; never written
 )

@@ -29,8 +29,8 @@ type Plan struct {
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64
-	// Reverts has one element for each change that an undo or a redo reverts: where that change
-	// appended, nil if it did not. It is empty if the plan reverts no entry. Only Prepare needs it.
+	// Reverts has one element for each change that an undo or a redo reverts: the end of the file to which that change
+	// appended, or nil. Only Prepare needs it.
 	Reverts []*AppendPoint
 	// Undecided has the folders, see [Staged], of changes to other records: changes whose outcome is
 	// unknown. Prepare leaves them alone.
@@ -84,7 +84,7 @@ const (
 	CauseScan      CauseKind = "scan"      // a repair of what a scan reported
 	CauseError     CauseKind = "error"     // a repair of what an API error named
 	CauseOrphans   CauseKind = "orphans"   // removes records that belong to no session
-	CauseTrim      CauseKind = "trim"      // marks outputs of tools, so that the agent no longer sends them
+	CauseTrim      CauseKind = "trim"      // marks outputs of tools, which the agent then no longer sends
 	CauseUncompact CauseKind = "uncompact" // removes a compaction
 	CauseRestore   CauseKind = "restore"   // brings back a session that the agent did not show or had lost
 	CauseMove      CauseKind = "move"      // gives the session another folder, in Text

@@ -58,8 +58,8 @@ func (k Kind) Own() bool { return k == KindDatabase || k == KindFile }
 // comparable, and it names the same record at any later time: undo relies on that.
 type Ref struct {
 	Kind Kind `json:"kind"`
-	// Project is the path element above the session if the path has one: the project of
-	// a session record, or the extra level of a nested message folder.
+	// Project is the path element above the session, if any: the project of a session record, or the extra level of a
+	// nested message folder.
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts

@@ -16,9 +16,8 @@ func (tx *transaction) cleanUp(undecided []string) error {
 	return tx.own.Clean(undecided, isNumber, tx.cleanStage)
 }
 
-// cleanStage empties a staging folder that no change needs, and removes it once it is empty. It
-// removes only mend's own files, and moves a staged file that another program wrote into to the
-// kept files.
+// cleanStage removes mend's own files from a staging folder that no change needs, and then the folder if it is empty.
+// It moves a staged file that another program wrote into to the kept files.
 func (tx *transaction) cleanStage(p string) error {
 	return tx.own.Empty(p, func(d *safedir.Dir, name string) error {
 		ours, written, err := tx.classify(d, name)

@@ -14,9 +14,8 @@ import (
 // and then the empty folders. With the zero Staged it removes the staged files of all changes of
 // this owner; all of them must be decided.
 //
-// It reads each staged file just before it removes it. A file that another program wrote into,
-// through a descriptor that it had opened earlier, is moved to the kept files and reported by the
-// Note of the options. A file that cannot be read stays in place.
+// It reads each staged file just before it removes it. It moves a file that another program wrote into, through an
+// earlier descriptor, to the kept files, and reports it to Note. A file that cannot be read stays in place.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	if st.Dir == "" {
 		return s.cleanOwner()

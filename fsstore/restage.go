@@ -51,8 +51,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	if err != nil {
 		return false, err
 	}
-	// The content that an exchange took out stays in the staged file until revertOne puts it back.
-	// In any other case the content is in the way.
+	// The content that an exchange took out stays in the staged file until revertOne puts it back. Any other content is
+	// in the way.
 	if staged == otherContent && (target != postContent || op.Pre == nil) {
 		if _, err := tx.keepStaged(op); err != nil {
 			return false, err
@@ -69,9 +69,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	return tx.rewriteStaged(b, op, want)
 }
 
-// rewriteStaged writes the image into the staged file, or removes the file if want is nil. The
-// caller has made sure that the file has no content of another program. It reports whether it wrote
-// a file, which is then still unfinished.
+// rewriteStaged writes the image into the staged file, or removes the file if want is nil. The caller has checked
+// that the file has no content of another program. It reports whether it wrote a file, which is still unfinished.
 func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
 	if err := tx.makeStageAgain(); err != nil {
 		return false, err

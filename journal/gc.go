@@ -44,8 +44,8 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 // entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
 // The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
-// A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, ignoring
-// times in the future; if there is none, by the next entry that has one.
+// A wrong clock must not remove images early. So GC dates an entry by the latest past time of all entries up to it
+// or, without one, by the next entry that has one.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -25,7 +25,7 @@ type Options struct {
 	Context  context.Context  // cancels reading; nil: never
 
 	// Unlocked reads while a writer holds the lock, instead of waiting. The result is one consistent
-	// state of the journal if [Journal.Moved] reports false afterwards. It needs ReadOnly.
+	// state of the journal if [Journal.HasChanged] reports false afterwards. It needs ReadOnly.
 	Unlocked bool
 
 	// Step is called with a name before each change of a file. If it returns an error, the change is
@@ -104,8 +104,8 @@ func Open(dir string, o Options) (*Journal, error) {
 	return nil, fmt.Errorf("opening journal %s: %w", j.file.Path(), err)
 }
 
-// ID returns the journal's id, which it got when it was created: letters and digits, usable in names of
-// folders. It is empty if the journal does not exist.
+// ID returns the permanent id of the journal: letters and digits, usable in names of folders; "" if the journal does
+// not exist.
 func (j *Journal) ID() string { return j.id }
 
 // Close closes the journal and releases its lock.
@@ -118,7 +118,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// HasChanged reports whether a writer has committed since the journal was opened, see [boltfile.File.Moved].
+// HasChanged reports whether a writer has committed since the journal was opened, see [boltfile.File.HasChanged].
 func (j *Journal) HasChanged() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -170,8 +170,8 @@ func (j *Journal) readNewest() (err error) {
 	return err
 }
 
-// tolerate records that the newest event or the totals are damaged, so that the other entries can be
-// read. It expects no more entries than the bucket has keys, since no number in the file is trusted.
+// tolerate records that the newest event or the totals are damaged, so that the other entries can be read. It expects
+// as many entries as the bucket has keys, since no number in the file is trusted.
 func (j *Journal) tolerate(damage error) error {
 	if !errors.Is(damage, ErrDamaged) {
 		return damage

@@ -32,7 +32,7 @@ type Query struct {
 	InForce   bool   // only changes that are not undone, and no undos
 	Undone    *bool  // only undone changes, or only changes that are not undone; nil: both
 
-	Forgotten bool // only changes that cannot be undone any more, because their images were removed
+	Forgotten bool // only changes whose images were removed, so that they cannot be undone
 
 	Since, Until time.Time // only entries that began then or later, or earlier; zero: no limit
 
@@ -71,7 +71,7 @@ func (j *Journal) List(q Query) (all []change.Entry, err error) {
 	return all, nil
 }
 
-// Each yields the entries that List returns, and then its error if there is one. Only one is in memory.
+// Each yields the entries that List returns, one at a time, and then its error if there is one.
 func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
 	return Each(q, func(read func(*Journal) error) error { return read(j) })
 }
@@ -255,8 +255,8 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	return nil
 }
 
-// Get returns the entry with the given id, or whose id starts with prefix. The error wraps [ErrNotFound] if
-// no id matches, and is an [*AmbiguousError] if several ids start with prefix and none equals it.
+// Get returns the entry whose id is prefix, or starts with it. The error wraps [ErrNotFound] if no id matches, and is
+// an [*AmbiguousError] if several ids start with prefix and none equals it.
 func (j *Journal) Get(prefix string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -63,7 +63,7 @@ type importer struct {
 const longestLine = math.MaxInt32
 
 // newLineScanner returns a scanner of lines, each with its line feed. It fails at the first byte of a line that is no
-// JSON object: otherwise it would read all of a device before it finds no end of line.
+// JSON object, so that it does not read a whole device in search of a line's end.
 func newLineScanner(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, longestLine)

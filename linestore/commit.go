@@ -118,8 +118,8 @@ func (tx *transaction) hasNewline() bool {
 	return false
 }
 
-// restoreTime restores the transcript's mtime if it still has the given size, that is, if no other program has written
-// since. The lines are already written, so an error is only a note.
+// restoreTime restores the transcript's mtime if it still has the given size, so that no other program has written
+// since. An error is only a note: the lines are already written.
 func (tx *transaction) restoreTime(mtime, size int64) {
 	e, err := tx.dir.Stat(tx.name)
 	if err == nil && (e.Size != size || e.Mtime == mtime) {

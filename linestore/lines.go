@@ -173,9 +173,8 @@ func (tx *transaction) mayHaveAppended() bool {
 	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }
 
-// isOwn reports whether a change that the plan reverts appended the last line of a record: no other
-// line of the record has its content, or none after the offset of that append. The offset is wrong
-// if earlier lines were removed since.
+// isOwn reports whether a change that the plan reverts appended the last line of a record: no other line of the
+// record has its content, or none after the offset of that append. A removal of earlier lines makes the offset wrong.
 func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	if len(tx.reverts) == 0 {
 		return true

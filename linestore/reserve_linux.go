@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve makes the file system reserve n bytes past the end of the file, without moving the end,
-// so that a full disk does not cut the append. A file system without that feature is not an error.
+// reserve makes the file system reserve n bytes past the end of the file, without moving the end, so that a full disk
+// does not cut the append. It ignores file systems without that feature.
 func (tx *transaction) reserve(f *os.File, n int64) error {
 	e, err := f.Stat()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"mend/internal/stage"
 )
 
-// A copyName has the two transcripts that a staged file may hold, before and after the change, each
-// by size and SHA-256. Other programs may have appended to either.
+// A copyName has the size and SHA-256 of the two transcripts that a staged file may hold, before and after the
+// change. Other programs may have appended to either.
 type copyName struct {
 	oldSize, newSize int
 	oldHash, newHash string

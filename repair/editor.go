@@ -126,7 +126,7 @@ type Stored struct {
 
 	Summary bool // it is the summary of a compaction
 
-	at map[blockKey][2]int // the step and the index of each block; set by [Stored.Indexed]
+	at map[blockKey][2]int // the step and the index of each block; set by [Stored.WithIndex]
 }
 
 type blockKey struct {

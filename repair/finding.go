@@ -73,7 +73,7 @@ type Findings struct {
 	at     map[key]int // indexes in list
 	counts map[place]int
 
-	sharing map[string][]Stored // see [sharing]; nil before the first use
+	sharing map[string][]Stored // see [messagesByItem]; nil before the first use
 
 	// Newer is the name and version of the agent if mend knows only older versions; else "". Unknown content in its
 	// sessions is a note without a fix, and a fix that changes it does not hold.

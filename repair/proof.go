@@ -75,7 +75,7 @@ func (s *search) isGone(f Finding, o outcome) bool {
 }
 
 // isFixed reports whether the finding is gone at its record, including under a new ref of the record. moved is the
-// result of [search.moved].
+// result of [search.movedPlaces].
 func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	if !s.isGone(f, o) {
 		return false

@@ -72,8 +72,8 @@ var argumentCompletions = map[string][]frame.Completions{
 	"forget":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for flags whose values users cannot know. The help lists the values of
-// other flags, or they are files.
+// flagCompletions has the candidates for flags with values that users cannot know. The values of other flags are in
+// the help, or are files.
 var flagCompletions = map[string]frame.Completions{"session": frame.CompleteSessions, "class": completeClasses, "store": completeStores}
 
 // addCompletions completes the arguments and the values of flags of a command and its subcommands.

@@ -46,7 +46,7 @@ type Options struct {
 	Context  context.Context // cancels reading; nil: never
 
 	// Unlocked reads while a writer holds the lock, instead of waiting. The result is one consistent state if
-	// [File.Moved] reports false afterwards. It needs ReadOnly.
+	// [File.HasChanged] reports false afterwards. It needs ReadOnly.
 	Unlocked bool
 
 	// Step is called with a name before each change of a file. If it returns an error, the change is not

@@ -39,7 +39,7 @@ func DamagedFiles(dir string, before time.Time) ([]string, error) {
 	return all, err
 }
 
-// RemoveDamaged removes files that [Damaged] has returned, and returns their size in bytes. Their readable states were
+// RemoveDamaged removes files that [DamagedFiles] has returned, and returns their size in bytes. Their readable states were
 // copied when the copies were last opened for writing.
 func RemoveDamaged(paths []string) (size int64, err error) {
 	for _, path := range paths {

@@ -11,10 +11,9 @@ import (
 	"mend/repair"
 )
 
-// spoiledThinking returns the effect on bound thinking of a plan that restores an earlier state, which never
-// removes any. It returns nil if no such block is affected, or if that is unknown. valid is the number of blocks
-// before the reverted change, which are valid again; kept has records from the time when their content was
-// valid.
+// spoiledThinking returns how a plan that restores an earlier state affects bound thinking, nil for no effect or if
+// unknown. It never removes any. valid is the number of blocks before the reverted change, which are valid again;
+// kept has records from a time when their content was valid.
 func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {
 	isChange := func(o change.Op) bool {
 		k := o.Ref.Kind

@@ -72,7 +72,7 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 		if h.Ref.Kind != change.KindSession {
 			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own",
 				h.ID)
-		} else if c.ID().Kind != "sqlite" { // a database that no process has open has no session in use
+		} else if c.ID().Kind != "sqlite" { // no process has the database open, so no session is in use
 			if why := c.whyBusy(ctx, h); why != "" {
 				err = fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)
 			}
@@ -119,9 +119,8 @@ type Selection struct {
 	Folder string    // of it or below; "" for all
 }
 
-// Select returns the selected sessions of the store, each followed by its subagents. A session counts as used
-// at the time when one of its subagents was used. A subagent's session is selected only with its parent,
-// unless it is named.
+// Select returns the selected sessions of the store, each followed by its subagents. A use of a subagent is a use of
+// its session. A subagent's session is only selected with its parent, unless it is named.
 func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {

@@ -24,8 +24,8 @@ type ConversationItem struct {
 	Faults  []repair.Diagnosis
 }
 
-// Conversation returns the items of a session of [Store.Sessions], also those that the agent no longer sends,
-// each with the diagnoses of its block. The other diagnoses are in elsewhere. It only reads.
+// Conversation returns the items of a session of [Store.Sessions], including those no longer sent, each with the
+// diagnoses of its block. The other diagnoses are in elsewhere. It only reads.
 func (c *Store) Conversation(
 	ctx context.Context, head change.Head, ds []repair.Diagnosis,
 ) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {

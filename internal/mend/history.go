@@ -49,8 +49,8 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 	return e, err
 }
 
-// A StaleError reports a change of the session in the journal that is newer than the plan. The change that is
-// planned may already have been made, or undone, even if every record is unchanged. Nothing was changed.
+// A StaleError reports a change of the session in the journal that is newer than the plan. The planned change may
+// already have been made, or undone, even if every record is unchanged. Nothing was changed.
 type StaleError struct{ Entry change.Entry }
 
 func (e *StaleError) Error() string {
@@ -93,10 +93,9 @@ func (c *Store) newestEvent() *uint64 {
 	return &n
 }
 
-// Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries
-// with the new states. Usually there are none, and it writes nothing; if sweep is set, it still removes files
-// beside the store and the journal that no entry needs. The error is a [txn.UndecidedError] with the entries
-// whose outcome is unknown.
+// Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries with the
+// new states. Without any it writes nothing, but with sweep it removes files beside the store and the journal that no
+// entry needs. The error is a [txn.UndecidedError] with the entries whose outcome is unknown.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
 	if sweep {
 		dir, err := c.journal.Folder()
@@ -134,7 +133,7 @@ type UndoRequest struct {
 	Only  []string // undo only these records; nil: all
 	Force bool     // even if records have changed since the repair
 	Redo  bool     // undo the newest undo of each entry instead
-	Named bool     // the user named the store: it may also be one that only resembles the missing store of the entries
+	Named bool     // the user named the store, so it may just resemble the missing store of the entries
 }
 
 // Errors that undo, redo and resolve return.
@@ -336,10 +335,10 @@ func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Pl
 	return p, c.checkLinks(ctx, p)
 }
 
-// checkElsewhere returns an error if a session has been moved since, and the ops would create it a second
-// time, or remove its own record without the others. now[i] is the current content of the record of ops[i].
+// checkElsewhere returns an error if a session has been moved since, and the ops would create a duplicate, or remove
+// its own record alone. now[i] is the current content of the record of ops[i].
 func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*change.Image) error {
-	moves := map[string]bool{} // moves between two paths, where the session is at one of them now
+	moves := map[string]bool{} // moves between two paths; the session is at one of them now
 	for i, o := range ops {
 		if o.Ref.Kind == change.KindSession {
 			moves[o.Ref.Session] = moves[o.Ref.Session] || now[i] != nil
@@ -481,8 +480,8 @@ func findUnresolved(j *journal.Journal, id string) (change.Entry, error) {
 	return e, err
 }
 
-// GiveUp marks a pending entry as in conflict, so that recovery no longer decides about it, and returns the
-// updated entry and plan. It does not change other entries.
+// GiveUp marks a pending entry as in conflict, so that recovery skips it, and returns the updated entry and plan.
+// Other entries stay unchanged.
 func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
 		return e, p, nil

@@ -17,8 +17,8 @@ import (
 	"mend/journal"
 )
 
-// A Journal is the record of all changes of all stores, in one folder. Its methods need no store and hold
-// nothing open between calls. The fields are set before the first call.
+// A Journal records the changes of all stores in one folder. Its methods need no store and hold nothing open between
+// calls. The fields are set before the first call.
 type Journal struct {
 	Dir     string       // its folder; "" for $XDG_STATE_HOME/mend
 	Version string       // of mend, for new entries
@@ -32,8 +32,8 @@ type Journal struct {
 	// that change nothing, such as dry runs.
 	Unlocked bool
 
-	// Writing, if not nil, is called before the journal and a store are changed; the function that it returns
-	// is called afterwards. A program should not exit in between.
+	// Writing, if not nil, is called before the journal and a store are changed, and the function that it returns
+	// afterwards. The program should not exit in between.
 	Writing func() (done func())
 
 	joins     bool   // see [Journal.Join]
@@ -74,9 +74,8 @@ func (l *Journal) noteEntry(e change.Entry) {
 	}
 }
 
-// Hold keeps the journal open between reads, until release or the next write, so it is opened once and all
-// reads see one state. Meanwhile no other process can write the journal, so release it before a question or a
-// long task. Hold is for one goroutine.
+// Hold keeps the journal open until release or the next write, so that all reads see one state. Meanwhile no other
+// process can write the journal, so release it before a question or a long task. Hold is for one goroutine.
 func (l *Journal) Hold() (release func()) {
 	l.held++
 	return sync.OnceFunc(func() {
@@ -240,8 +239,8 @@ func NameOf(q journal.Query) string {
 	return q.IDs[0]
 }
 
-// Verify checks the whole journal. With the head that an earlier call returned, it also checks that the
-// events up to that head still exist.
+// Verify checks the whole journal. With the head that an earlier call returned, it also checks that the events up to
+// that head are unchanged.
 func (l *Journal) Verify(head string) (journal.Report, error) {
 	return readOf(l, func(j *journal.Journal) (journal.Report, error) {
 		if head != "" {

@@ -44,10 +44,9 @@ func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) erro
 	return err
 }
 
-// Keep durably stores in k a copy of a session of [Store.Sessions], unless the latest copy is equal. why is
-// the reason for the copy. The error wraps [errors.ErrUnsupported] if the session has no copy of its own,
-// because it is a subagent's and part of its owner's copy, for example, and [keep.ErrNothing] if it has no
-// message.
+// Keep durably stores in k a copy of a session of [Store.Sessions], unless the latest copy is equal. why is the
+// reason for the copy. The error wraps [errors.ErrUnsupported] if the session has no copy of its own, such as a
+// subagent's, and [keep.ErrNothing] if it has no message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
 	r := c.readCopy(ctx, head)
 	if r.err != nil {
@@ -121,11 +120,10 @@ type Kept struct {
 	Err     error
 }
 
-// KeepAll yields the outcome of copying the sessions, all sessions of the store if heads is nil. Sessions and
-// stores without a change since the last copy are not read. If dry is set, nothing is written, and a session
-// that would be read is yielded without being read. The error is about the list, or about the copies: then
-// the copies of some earlier sessions are missing too. An Err without a session means that sessions may be
-// missing from the list.
+// KeepAll yields the outcome of copying the sessions, all sessions of the store if heads is nil. Sessions and stores
+// without a change since the last copy are not read. With dry it writes nothing, and yields a session without reading
+// it. The error is about the list, or about the copies: then copies of earlier sessions may be missing, too. An Err
+// without a session means that sessions may be missing from the list.
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {

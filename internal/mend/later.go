@@ -17,8 +17,7 @@ type laterChange struct {
 	id, session string
 	records     map[change.Ref]bool // of the plan
 	removes     bool                // it removed the rows of a session of the undone change
-	// it changed everything that the undone change changed: the database, or a session that the undone change
-	// removed
+	// it affects everything that the undone change changed: the database, or a session that the undone change removed
 	whole bool
 }
 

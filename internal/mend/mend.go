@@ -55,8 +55,8 @@ type Store struct {
 	clock   func() time.Time // the system's, for the age of a stamp
 
 	listed *lastList
-	byID   map[string]change.Head // see [Store.Listing]; nil: the store is listed each time
-	pass   *pass                  // of [Store.Cached]; nil for a new one with each scan
+	byID   map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
+	pass   *pass                  // of [Store.WithCache]; nil for a new one with each scan
 }
 
 // listed has facts about the store and the machine from the list of sessions.
@@ -78,8 +78,7 @@ func (l *lastList) get() listed {
 	return l.listed
 }
 
-// update evaluates a list of sessions. It reports whether the machine's clock is found to be wrong for the
-// first time.
+// update evaluates a list of sessions. It returns true when it first finds the machine's clock wrong.
 func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

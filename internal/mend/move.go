@@ -110,8 +110,7 @@ func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
 	return s.Busy
 }
 
-// leave keeps the sessions that began after the old folder was created again out of the move, if others began
-// before.
+// leave excludes the sessions that began after the old folder was created again, if others began before.
 func (m *Move) leave(born time.Time) {
 	later := func(r agent.Relocation) bool {
 		return !born.IsZero() && time.UnixMilli(r.Head.Created).After(born)
@@ -160,8 +159,7 @@ type GoneFolder struct {
 	Proposals place.Candidates // possible new folders, best first
 }
 
-// aliases returns the paths under which agents may have stored a folder: the given one, and with links
-// resolved.
+// aliases returns the paths under which agents may have stored a folder: as given, and with links resolved.
 func aliases(folder string) []string {
 	folder = filepath.Clean(folder)
 	for above := filepath.Dir(folder); ; above = filepath.Dir(above) {

@@ -10,18 +10,16 @@ import (
 	"mend/journal"
 )
 
-// Owns reports whether an entry is about this store: it was made at this path, or at another path from which
-// the store was moved or renamed. A moved store is recognised by its inode, by a record with the content in
-// the entry, or by files kept beside it for the entry, and by its absence from the former path. So a copy is
-// another store while the original exists.
+// Owns reports whether an entry is about this store: it was made at this path, or at a path from which the store was
+// moved. A moved store has the same inode, a record with the content in the entry, or files kept for the entry, and
+// no store is at the former path. So a copy is another store while the original exists.
 func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	owns, _ := c.owns(ctx, e)
 	return owns
 }
 
-// owns is Owns. If that is false, likely reports whether every record is as the entry left it, or as before
-// the entry, and the store of the entry is missing. This fits many stores if the entry removed all its
-// records.
+// owns is Owns. If it is false, likely reports whether the store of the entry is missing and every record here is as
+// before or after the entry. Many stores are likely if the entry removed all its records.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
@@ -35,8 +33,8 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	return known && !at, all && !at
 }
 
-// recognize reports whether the store shows that an entry is about it, whether it has the inode of the entry's
-// store, and whether all records of the entry are as before it or after it.
+// recognize reports whether the store has traces of an entry, whether it has the inode of the entry's store, and
+// whether all records of the entry are as before or after it.
 func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.compareRecords(ctx, e)
@@ -47,8 +45,7 @@ func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all
 		all
 }
 
-// compareRecords reports whether some record of the entry has its content from before or after the entry, and whether
-// all do.
+// compareRecords reports whether some, and whether all, records of the entry are as before or after it.
 func (c *Store) compareRecords(ctx context.Context, e change.Entry) (some, all bool) {
 	ops := make([]change.Op, len(e.Ops))
 	for i, o := range e.Ops {

@@ -24,10 +24,10 @@ func (e *AmbiguousNameError) Error() string {
 // Failure returns the exit code and the hint of [ErrNoSession].
 func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Classify(ErrNoSession) }
 
-// FindSession returns the index in heads, which are newest first, of the session that a user names: by its id or
-// the start of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder
-// dir (see [Here]), or as "@" for the newest of all. The first of these that fits any session counts. The
-// error wraps [ErrNoSession] if none fits, and is an [*AmbiguousNameError] if several do.
+// FindSession returns the index in heads, which are newest first, of the session that a user names: by its id or the
+// start of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see
+// [Here]), or as "@" for the newest of all. The first of these that matches a session counts. The error wraps
+// [ErrNoSession] if none matches, and is an [*AmbiguousNameError] if several sessions do.
 func FindSession(heads []change.Head, name, dir string) (int, error) {
 	switch name {
 	case "":

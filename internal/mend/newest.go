@@ -8,11 +8,10 @@ import (
 	"mend/journal"
 )
 
-// Newest returns the ids of what "undo" reverts by default: the wanted entries of the newest operation that is in force
-// and is not an undo, newest first. An entry is in force if it is committed and not
-// undone. A redo is in force as long as everything that it applied again is; if a part of that was undone
-// alone, undo reverts the rest. A pending entry counts, because its outcome must be known first. An entry
-// without undo data is skipped.
+// Newest returns the ids of what "undo" reverts by default: the wanted entries of the newest operation that is in
+// force and is not an undo, newest first. An entry is in force if it is committed and not undone. A redo is in force
+// while everything that it applied again is; if a part was undone alone, undo reverts the rest. Pending entries
+// count, because their outcome must be known first. Entries without undo data do not.
 func (l *Journal) Newest(wanted func(change.Entry) bool) ([]string, error) {
 	return l.newest(wanted, entriesInForce)
 }

@@ -81,13 +81,12 @@ func earlierChanges(all []change.Entry, wanted map[string]bool) map[string][]cha
 	return found
 }
 
-// An Effect compares an entry with the current records of the store, and describes what repeating its change
-// would do.
+// An Effect compares an entry with the current records of the store, and with a repetition of its change.
 type Effect struct {
 	Holds, Before, Other int // the number of records with the content after the entry, before it, or another content
 
-	// Planned means that the change was planned again: Changes is how many of its own records it would
-	// change. Refused is the reason if it cannot be planned.
+	// Planned means that the change was planned again, and would change Changes of its own records. Refused is the
+	// reason if it cannot be planned.
 	Planned bool
 	Changes int
 	Refused error

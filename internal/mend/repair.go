@@ -9,10 +9,9 @@ import (
 	"mend/repair"
 )
 
-// isRepeated reports whether an error of this class was repaired in the session before, by a repair that is
-// in force. A provider names one block per error. If only the provider knows the other blocks, the second
-// error is a reason to repair all of the kind at once. If the journal cannot be read, isRepeated returns
-// false; then it cannot be written either.
+// isRepeated reports whether an error of this class was repaired in the session before, by a repair that is in force.
+// A provider names one block per error; a second error that only the provider can judge is a reason to repair all of
+// its kind. isRepeated returns false for an unreadable journal, which cannot be written either.
 func (c *Store) isRepeated(ctx context.Context, id string, e *repair.APIError) bool {
 	if e == nil || !repair.OnlyProviderSees(e.Class) {
 		return false

@@ -37,7 +37,7 @@ func (c *Store) Version(name string) Version {
 	return Version{name, c.store.Profile(name), c.store.Verified(name), c.store.Newer(name)}
 }
 
-// Note names the version whose requests mend builds, if mend was not verified with this version; else "".
+// Note names the version that mend builds requests for, if mend was not verified with the agent's; else "".
 func (v Version) Note() string {
 	if v.Name == "" || v.Verified {
 		return ""

@@ -49,7 +49,7 @@ type Restorable struct {
 	// [keep.State], which is larger than the rest.
 	Kept    int       // how many messages it has; 0 for no copy
 	KeptAt  time.Time // when it was made
-	Missing int       // how many of its records are gone or empty, as far as they were compared
+	Missing int       // how many of the compared records are gone or empty
 }
 
 // Time returns the time of the restored state: when it was copied, or when the session was last used.
@@ -150,10 +150,9 @@ func newest(states []keep.State) *keep.State {
 	return nil
 }
 
-// lastWhole returns the state to restore for a missing session: the newest, or the one with the most messages
-// if the newest is a mere prefix of it, so that the session was cut. Messages that the user took back before
-// continuing are not restored. If no state is complete, the incomplete one with the most messages is
-// returned, nil if there is none.
+// lastWhole returns the state to restore for a missing session: the newest, or the one with the most messages if the
+// newest is a prefix of it, because the session was cut. Messages that the user reverted before continuing are not
+// restored. If no state is complete, the incomplete one with the most messages is returned, nil if there is none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
 	last, most := newest(states), fullest(states, isRestored)
 	if last == nil {
@@ -242,9 +241,9 @@ func (c *Store) restorable(
 	return r, from, true, nil
 }
 
-// findMissing returns the newest state of a session that has records which are missing or empty now, although the
-// session has at least as many. Earlier states count only if the copies show a loss after them. Messages that
-// were taken back before a later copy are not missing.
+// findMissing returns the newest state with records that the session lacks now, or has without content, although it
+// has at least as many records. Earlier states count only if the copies show a loss after them. Messages that the
+// user reverted before a later copy are not missing.
 func (c *Store) findMissing(
 	ctx context.Context, k *keep.Keep, now current, states []keep.State,
 ) (*keep.State, agent.Lack, error) {
@@ -507,9 +506,9 @@ type RestoreRequest struct {
 	At    time.Time // the newest state that was kept until then; the zero time for the newest complete state
 	State string    // the id of a kept state, or of a repair for the state before it; "" for none
 	From  string    // the path of another store of the agent that has it; "" to search the known ones
-	Force bool      // even if an agent uses the session, or has continued it in another way
-	// the caller has just listed the store, and the session is not in it; if From is set, the session is from
-	// the list of that store
+	Force bool      // even if an agent uses the session, or has continued it differently
+	// the caller has just listed the store without the session, or, if From is set, has the session from the list of
+	// that store
 	Gone bool
 }
 

@@ -85,10 +85,10 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 	}
 }
 
-// CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it,
-// its schema, its free list, and the whole file, unless it is larger than most bytes; 0 for any size. The
-// error is a [*change.DamagedError] if it is damaged; the content that can be read is still right. A store
-// made by [Store.Cached] checks each state of a file once; its next scan of all sessions records the damage.
+// CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it, its
+// schema, its free list, and the whole file, unless it is larger than most bytes; 0 for any size. The error is a
+// [*change.DamagedError] if it is damaged; the content that can be read is still right. A store made by
+// [Store.WithCache] checks each state of a file once; its next scan of all sessions records the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	info, err := os.Stat(c.store.ID().Root)
 	if err != nil || c.pass != nil && c.pass.knownSound() {
@@ -210,7 +210,7 @@ func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	return heads[i], nil
 }
 
-// ListOnce returns a copy of the store that lists its sessions once, for the plans of several undos.
+// ListOnce returns a copy of the store that lists its sessions only once, for the plans of several undos.
 func (c *Store) ListOnce(ctx context.Context) (*Store, error) {
 	if c.byID != nil {
 		return c, nil
@@ -224,8 +224,8 @@ func (c *Store) ListOnce(ctx context.Context) (*Store, error) {
 	return &copied, err
 }
 
-// find returns the session with an id, and whether it exists. It lists all sessions only if the store cannot
-// find one by id, and for a store of [Store.Listing] only once.
+// find returns the session with an id, and whether it exists. It lists all sessions only if the store cannot find one
+// by id, and for a store of [Store.ListOnce] only once.
 func (c *Store) find(ctx context.Context, id string) (head change.Head, found bool, err error) {
 	if c.byID == nil {
 		if head, err = c.store.SessionByID(ctx, id); err == nil {
@@ -293,8 +293,8 @@ func (c *Store) propose(
 	return c.checkLinks(ctx, *p)
 }
 
-// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several hard links. The
-// store would refuse the plan only after the user has agreed to it.
+// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several hard links. Otherwise the
+// store would refuse the plan after the user has agreed to it.
 func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	if len(p.Ops) == 0 {
 		return nil
@@ -308,8 +308,8 @@ func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	return c.store.CheckLinks(ctx, refs)
 }
 
-// plan reads a session and plans its repair. It sets r.All if the same error was repaired before. The result
-// has no After: while the plan is applied, that would take several times the memory of the session.
+// plan reads a session and plans its repair. It sets r.All if the same error was repaired before. The result has no
+// After, which would take several times the memory of the session while the plan is applied.
 func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	if err := c.Changeable(ctx); err != nil {
 		return repair.Result{}, err
@@ -364,8 +364,7 @@ func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*cha
 // readTogether is how many records are read at once.
 const readTogether = 256
 
-// read returns the present content of the records of ops. It returns the image of an op itself if it is
-// equal, so that equal bytes are in memory once.
+// read returns the present content of the records of ops: the image of the op itself if it is equal, to save memory.
 func (c *Store) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
 	now := make([]*change.Image, 0, len(ops))
 	for some := range slices.Chunk(ops, readTogether) {

@@ -29,9 +29,9 @@ func (as Agents) Stores() []Located {
 	return all
 }
 
-// open opens the named store, or else the first one that an agent finds, and returns the name of that agent.
-// If no agent can open one, the error is from the first agent that recognizes the store, or else from the
-// first agent that may not read one, or else lists where all agents have looked.
+// open opens the named store, or else the first one that an agent finds, and returns the name of that agent. If no
+// agent can open one, the error is from the first agent that recognizes the store, or else may not read one; or else
+// it lists where all agents have looked.
 func (o Options) open() (st agent.Store, name string, err error) {
 	var errs []error
 	for _, a := range o.Agents {

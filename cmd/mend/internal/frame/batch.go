@@ -32,14 +32,14 @@ type Step struct {
 	Ask  func(more bool) (key string, err error) // y, n, a for the rest, q for none of the rest
 }
 
-// A Job is everything that a verb writes: it is shown, confirmed by one question, made as one operation, and
-// has one answer.
+// A Job is everything that a verb writes. The user sees it and agrees to it as a whole; it is one operation with one
+// answer.
 type Job struct {
 	Question string
 	Show     func()         // nil: the verb has shown it
 	Failed   []Step         // steps without a plan, reported before the others are shown
 	Steps    iter.Seq[Step] // plans are made one at a time, and again for a diff: one is in memory
-	N        int            // the number of steps, failed ones included; the error of a single step needs no name
+	N        int            // the number of steps, including failed ones; the error of a single step has no name
 	Each     bool           // on a terminal, show and confirm each step
 	NoDiff   bool           // do not offer the diff
 	Dry      string         // what a dry run prints after "nothing was written"
@@ -151,8 +151,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	return b.Result()
 }
 
-// confirm shows a job and asks about all of it. end means that nothing is written; err is then the verb's
-// error.
+// confirm shows a job and asks about it. With end nothing is written, and err is the verb's error.
 func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	if j.Show != nil {
 		j.Show()
@@ -231,9 +230,8 @@ func (b *Batch) setPlans(j Job) {
 	b.SetAnswers(show.RepairsAnswer{Repairs: plans})
 }
 
-// A Batch makes several independent changes. A finished change stays and is reported; a failed one is named
-// with the reason and does not stop the others; the error is the worst of all. After [mend.Journal.Join] they
-// are one operation.
+// A Batch makes several independent changes, and reports each. A failed change does not stop the others; the error is
+// the worst of all. After [mend.Journal.Join] they are one operation.
 type Batch struct {
 	*Env
 	Ctx context.Context
@@ -358,9 +356,8 @@ func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question
 }
 
 // freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does
-// nothing if the garbage is less than half of the heap: freeing takes time in proportion to the heap, and an operation
-// may have many plans. If little memory is still in use, the collector runs as rarely as in other Go programs until end
-// is called.
+// nothing if less than half of the heap is garbage: freeing takes time in proportion to the heap. If little memory is
+// still in use, the collector runs as rarely as in other Go programs until end is called.
 func freeMemory() (end func()) {
 	if os.Getenv("GOGC") != "" { // as in [prepare]
 		return func() {}

@@ -88,8 +88,7 @@ type ContinueAnswer struct {
 	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
 }
 
-// PrintContinue prints the command that continues a session, and what must be done before it can be continued
-// or is listed. Then the error is errProblems.
+// PrintContinue prints the command that continues a session, and any step before it; then the error is errProblems.
 func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 	command, why := FirstCommand(env, f)
 	switch {
@@ -108,8 +107,8 @@ func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 	return nil
 }
 
-// FirstCommand returns the command that is needed before a session can be continued, or is listed, and the
-// reason; "" for both if nothing is wrong with it. The command may be "".
+// FirstCommand returns the command that makes a session listed and usable again, "" if there is none, and the reason,
+// "" if nothing is wrong with the session.
 func FirstCommand(env *Env, f mend.Finding) (command, why string) {
 	h := f.Session
 	switch f.Shown() {

@@ -22,8 +22,8 @@ import (
 )
 
 // FindSessionOrRepair returns the query for the repairs that the user names, or nil and the session that the user
-// names. The whole id of a repair or an operation takes precedence over sessions; the start of a repair's id that also
-// names a session is ambiguous.
+// names. The whole id of a repair or an operation takes precedence over sessions; the start of an id that also names
+// a session is ambiguous.
 func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Query, NamedSession, error) {
 	q, noRepair := env.Opt.Journal.Find(name)
 	if noRepair == nil && mend.NameOf(q) == name {
@@ -43,8 +43,8 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 	return &q, NamedSession{}, noRepair
 }
 
-// CleanedHint returns how to bring back a session if "mend clean" removed it, or may have removed it: an archive of
-// rows does not name its sessions. It returns "" if it did not. An empty name means any session.
+// CleanedHint returns how to bring back a session that "mend clean" removed, or may have removed: an archive of rows
+// does not name its sessions. Otherwise it returns "". An empty name means any session.
 func (env *Env) CleanedHint(name string) string {
 	maybe := ""
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed, InForce: true, Cause: change.CauseClean, Agent: env.AgentName}) {
@@ -80,8 +80,7 @@ func OpenEntryStore(ctx context.Context, env *Env, e change.Entry, write bool) (
 	return c, err
 }
 
-// movedPath returns the path of an entry's store if it was moved and is the store that the user names, or one
-// that mend finds; otherwise "".
+// movedPath returns the present path of an entry's moved store if the user names it or mend finds it; otherwise "".
 func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 	found := env.Opt.Agents.Stores()
 	if env.Opt.Store != "" {
@@ -142,7 +141,7 @@ func (env *Env) Entry(id string) change.Entry {
 	return change.Entry{ID: id}
 }
 
-// Entries yields entries that were just read, one at a time. One that cannot be read any more is left out.
+// Entries reads entries again, and yields them one at a time. It omits those that it can no longer read.
 func (env *Env) Entries(ids []string) iter.Seq[change.Entry] {
 	return func(yield func(change.Entry) bool) {
 		for e, err := range env.Opt.Journal.Each(journal.Query{IDs: show.NonNil(ids)}) {

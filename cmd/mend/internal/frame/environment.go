@@ -121,7 +121,7 @@ func (env *Env) AnswerRepairs(list []show.RepairJSON) {
 // HasSkipped reports whether [Env.NoteSkipped] was called.
 func (env *Env) HasSkipped() bool { return env.Answer["skipped"] != nil }
 
-// SetAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
+// SetAnswers sets the members of a struct in the JSON answer, except empty ones with omitempty.
 func (env *Env) SetAnswers(answer any) { env.setMembers(reflect.ValueOf(answer)) }
 
 func (env *Env) setMembers(members reflect.Value) {
@@ -152,8 +152,7 @@ func (env *Env) PrintError(err error) {
 	}
 }
 
-// NoteSkipped reports that something is not examined while the verb continues: in a note, and in the JSON
-// answer, each once.
+// NoteSkipped reports once, in a note and in the JSON answer, that a session or a store is not examined.
 func (env *Env) NoteSkipped(err error) {
 	env.Note(err.Error())
 	skipped, _ := env.Answer["skipped"].([]ErrorAnswer)

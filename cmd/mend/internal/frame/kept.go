@@ -30,7 +30,7 @@ func DamagedCopies(env *Env, before time.Time) []string {
 	return all
 }
 
-// UsesCopies reports whether a path is a folder with copies of "mend keep --to", or leads to their file. If it is, the
+// UsesCopies reports whether a path is a folder with copies of "mend keep --to", or leads to their file. Then the
 // command reads these copies instead of the local ones.
 func (env *Env) UsesCopies(path string) bool {
 	if path == "" {
@@ -101,7 +101,7 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 	return f(nil)
 }
 
-// UnkeptError returns an error if copies would have been needed and cannot be used; a note was printed.
+// UnkeptError returns an error if the verb needs copies and cannot use them; a note was printed.
 func (env *Env) UnkeptError(doing string) error {
 	code, hint := fail.Classify(env.Unkept)
 	return fail.New(code, hint, "%s, and the copies are not checked", doing)
@@ -187,7 +187,7 @@ func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *kee
 	return all, left
 }
 
-// MessagesText returns the present and the former number of messages of a session, or where it is.
+// MessagesText returns the present and the former number of messages of a session, or its location.
 func MessagesText(x Restorable) string {
 	switch {
 	case x.Kept > 0 && x.Missing > 0:

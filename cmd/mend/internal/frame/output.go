@@ -20,8 +20,8 @@ import (
 	"mend/journal"
 )
 
-// CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone.
-// Even with force it replaces no file of mend or of a store, and creates none among them.
+// CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. Even with
+// force it neither replaces nor adds files of mend or of a store.
 func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error) error {
 	const hint = "name another file, or - for standard output"
 	// The command in an UnsafeError is for mend's own files, and might remove this one.
@@ -56,8 +56,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	return err
 }
 
-// OwnerOf returns who owns the place of a file: mend, for its own folders, or an agent, for a store that is found, that
-// the user names or that mend has changed before, and for the file with which the agent starts mend; "" for none.
+// OwnerOf returns the owner of a path: mend, for its own folders, or an agent, for the file that starts mend and for
+// a store that is found, named by the user or in the journal; "" for none.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -110,8 +110,8 @@ func AgentOf(folder string) string {
 	return ""
 }
 
-// isOfStore reports whether a path without links would be a file of the store at root. For a database these
-// are files with names that begin with its name, and some folders.
+// isOfStore reports whether a path without links belongs to the store at root. To a database belong files with names
+// that begin with its name, and some folders.
 func isOfStore(path, root string) bool {
 	dir, name := filepath.Split(root)
 	if info, err := os.Stat(root); err != nil || info.IsDir() {

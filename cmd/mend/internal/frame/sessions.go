@@ -222,8 +222,8 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 	return found, err
 }
 
-// nameSession returns the session in all that a name means. If there are several, the user picks one; without
-// a terminal it lists them on stderr.
+// nameSession returns the session in all that a name means. The user picks one of several; without a terminal it
+// lists them on stderr.
 func nameSession(ctx context.Context, env *Env, all []NamedSession, name string) (NamedSession, error) {
 	heads := headsOf(all)
 	i, err := mend.FindSession(heads, name, show.WorkingFolder())
@@ -293,8 +293,8 @@ func listAmbiguous(t *term.Terminal, rows [][]any) {
 	}
 }
 
-// oneSession returns the session that the user names, or the one that the user picks from all, with those of
-// this folder first. Without a terminal the error says that the verb needs a session.
+// oneSession returns the session that the user names, or picks from all, with those of this folder first. It fails
+// without a name and a terminal.
 func oneSession(ctx context.Context, env *Env, names []string, verb string) (NamedSession, error) {
 	if len(names) > 0 {
 		found, err := FindSessions(ctx, env, names[:1])
@@ -337,7 +337,7 @@ func OpenSession(ctx context.Context, env *Env, names []string, verb string, wri
 	return all[0].Store, all[0].Named[0], nil
 }
 
-// A StoreSessions is a store with the sessions that the user named in it; nil if the user named none.
+// A StoreSessions is a store with its sessions that the user named; nil if the user named none.
 type StoreSessions struct {
 	*mend.Store
 	Named   []change.Head

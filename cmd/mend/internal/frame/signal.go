@@ -21,9 +21,8 @@ const (
 	graceToReport = 200 * time.Millisecond
 )
 
-// HandleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd,
-// unless the verb holds writing for reading: a change is always finished first. A second signal kills the
-// program as a crash would.
+// HandleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd, unless the
+// verb holds writing for reading: a change is finished first. A second signal kills the program at once.
 func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 	report := &Env{Terminal: env.Clone(), Parsed: true}
 	report.JSON = slices.Contains(args, "--json")
@@ -60,7 +59,7 @@ func (env *Env) BeginWrite() (end func()) {
 
 // changes records what the command has changed, for the message about a signal.
 type changes struct {
-	open atomic.Bool  // the journal was opened for writing, with an outcome that is unknown here
+	open atomic.Bool  // the journal was opened for writing; the outcome is unknown here
 	made atomic.Int32 // number of applied plans
 }
 
@@ -74,8 +73,7 @@ func (c *changes) String() string {
 	return "nothing was changed"
 }
 
-// Apply applies a plan and records whether that changed anything. A plan that is not applied, and not
-// pending, changed nothing.
+// Apply applies a plan and records whether it changed the store.
 func (c *changes) Apply(do func() error) error {
 	before := c.open.Load()
 	err := do()

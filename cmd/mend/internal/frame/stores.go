@@ -40,8 +40,8 @@ func (env *Env) SelectAgent() error {
 	return nil
 }
 
-// AgentOptions returns the options for each agent that has a store here. If the user names a store or an
-// agent, or if there is no store, it returns only the command's own options.
+// AgentOptions returns the options for each agent that has a store here, or only the command's own options if the
+// user names a store or an agent, or if there is no store.
 func AgentOptions(env *Env) []mend.Options {
 	all, _ := agentOptions(env)
 	return all
@@ -92,8 +92,8 @@ func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left
 	return all, left
 }
 
-// SkipStore reports the error of a store, so that the verb continues with the others. It returns the worse of
-// the error and left, its result for the previous stores.
+// SkipStore reports the error of a store, so that the verb continues with the others. It returns the worse of the
+// error and left, the result for earlier stores.
 func (env *Env) SkipStore(ctx context.Context, left, err error) error {
 	if !env.JSON && ctx.Err() == nil {
 		env.PrintError(err)
@@ -162,8 +162,8 @@ func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.
 	return c, nil
 }
 
-// prepare reports changes that a crash has cut in a store. For a verb that writes it first recovers them. It
-// reports whether that changed anything.
+// prepare reports the changes of a store that a crash interrupted. For a verb that writes it recovers them first, and
+// returns whether that changed the store.
 func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovered bool, _ error) {
 	if garbage := 200; os.Getenv("GOGC") == "" { // a scan has little in memory at a time
 		if write {
@@ -195,8 +195,8 @@ func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovere
 	return len(done) > 0, err
 }
 
-// warnPending reports pending repairs. Verbs that only read do not recover them, and work even if the journal
-// cannot be read.
+// warnPending reports pending repairs, which verbs that only read do not recover. An unreadable journal is not an
+// error for them.
 func warnPending(ctx context.Context, env *Env, c *mend.Store) {
 	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
 	if err != nil {

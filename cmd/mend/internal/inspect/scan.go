@@ -381,8 +381,8 @@ func mostAlike(f mend.Finding) int {
 	return 5
 }
 
-// sameFault returns a text for a finding that other sessions may have, too, if it is the only one: the
-// database is damaged, the folder is missing, or the finding has a short name; otherwise "".
+// sameFault returns a text for a session's only finding if other sessions may have it, too: a damaged database, a
+// missing folder, or a finding with a short name; otherwise "".
 func sameFault(f mend.Finding) string {
 	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {
 		return d.Error()
@@ -396,8 +396,7 @@ func sameFault(f mend.Finding) string {
 	return f.Diagnoses[0].Rule + f.Diagnoses[0].Short
 }
 
-// whatIsWrong returns the class of the worst finding in words, and if there is room, the number of further
-// findings.
+// whatIsWrong returns the class of the worst finding in words, and the number of further findings if it fits.
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {

@@ -25,7 +25,7 @@ import (
 // A StatusJSON is the answer of status.
 type StatusJSON struct {
 	Stores     []storeJSON       `json:"stores"`
-	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use, in their present state; null if one of them could not be checked in a short time, or cannot be used
+	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use; null if one of them cannot be used, or not be checked quickly
 	LastRepair *show.RepairJSON  `json:"lastRepair"` // the newest in force
 	Pending    []show.RepairJSON `json:"pending"`
 	Conflicts  []show.RepairJSON `json:"conflicts"` // undecided ones
@@ -54,8 +54,8 @@ type storeJSON struct {
 	Path     string        `json:"path"`
 	Layout   string        `json:"layout"`
 	InUse    bool          `json:"inUse"`
-	Version  string        `json:"versionNote"` // as which version requests are built, if mend was not verified with the agent's; else ""
-	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if that takes too long, or if it is not in use
+	Version  string        `json:"versionNote"` // the version that requests are built for, if mend was not verified with the agent's; else ""
+	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if the store is not in use, or the check takes too long
 
 	earlier *mend.Summary // of the last scan, if LastScan is nil
 	unread  bool          // the sessions cannot be listed
@@ -502,8 +502,7 @@ func hookText(all []show.PluginJSON, a agent.Agent) string {
 	return ""
 }
 
-// starter returns the word for an installation: a plugin that talks to mend, or a hook that reports one
-// event.
+// starter returns the word for an installation: a plugin or a hook.
 func starter(a agent.Agent) string {
 	if a.Installer().About().Deadline == 0 {
 		return "plugin"
@@ -546,7 +545,7 @@ type keepStatusJSON struct {
 	Automatic bool            `json:"automatic"`
 	Bytes     int64           `json:"bytes"`
 	Agents    []coverageJSON  `json:"agents"`
-	Lacking   int             `json:"lacking"` // sessions that lack content of a copy, as far as a short look shows
+	Lacking   int             `json:"lacking"` // sessions that lack content of a copy, according to a quick check
 	Gone      []goneStoreJSON `json:"gone"`    // missing stores whose sessions were copied
 	Damaged   []string        `json:"damaged"` // files that were set aside
 }

@@ -63,7 +63,7 @@ func runUI(ctx context.Context, env *frame.Env) error {
 		return err
 	}
 	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
-	b.changing.Lock() // never unlocked: a change in progress ends first, and no other begins
+	b.changing.Lock() // never unlocked: no further change begins
 	return err
 }
 
@@ -560,8 +560,8 @@ type uiStep struct {
 	do      func(*frame.RepairBatch) error
 }
 
-// uiVerbs are the words for steps: in the question for one session and for several, after the change, with
-// the next key, and if there is nothing to do.
+// uiVerbs are the words for a step: in the question for one session or several, after the change, with the next key,
+// and without anything to do.
 type uiVerbs struct{ ask, askMany, done, next, nothing string }
 
 var (
@@ -807,8 +807,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	return b.change(verbs, steps)
 }
 
-// newest returns the names of what undo or redo takes by default: of a session, or if there is none, of all
-// sessions.
+// newest returns the ids that undo or redo reverts by default: of a session, or with none of all sessions.
 func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) ([]string, error) {
 	find, none := b.Opt.Journal.Newest, "no change is in force"
 	if redo {

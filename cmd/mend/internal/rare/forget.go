@@ -74,7 +74,7 @@ type erasure struct {
 	size    int64        // of the records before and after these repairs
 	text    string       // " of SESSION" if they are all of one session
 	session string       // of the first of them
-	files   []change.Ref // files of the user that they moved away and that were not moved back
+	files   []change.Ref // the user's files that they moved away, without those moved back
 	states  []keep.State // copies of sessions
 	damaged []string     // files with copies that were set aside as damaged
 }
@@ -175,7 +175,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	return noteArchives(env)
 }
 
-// noteArchives names the repairs that removed rows of many sessions, or a whole database, which are kept.
+// noteArchives names the repairs that are kept because they removed rows of many sessions, or a whole database.
 func noteArchives(env *frame.Env) error {
 	var ids []string
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed}) {
@@ -277,7 +277,7 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [frame.Sweep].
+// erase erases exactly x, and no later copy. If it is killed, the next forget completes it, see [frame.Sweep].
 func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 	var freed journal.Freed
 	if len(x.ids) > 0 {

@@ -51,10 +51,10 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
 
-// findCulprit returns the session that the error came from, with the reading of the error that fits it, and
-// its store. If that is not certain it asks. If no session matches, it offers the broken ones. If there are
-// none, or no user can be asked, the session may be in a store that cannot be read: then it returns the error
-// of that store, or unread, the error of the stores that could not be opened.
+// findCulprit returns the session that the error came from, its store, and the matching reading of the error. If the
+// session is uncertain it asks. If no session matches, it offers the broken ones. If there are none, or no user can
+// be asked, it returns the error of an unreadable store, which may have the session, or unread, the error of the
+// stores that could not be opened.
 func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
@@ -123,9 +123,8 @@ func brokenText(n, all int) string {
 	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
 }
 
-// chooseCulprit lets the user choose the session that the error came from. A single session need not be
-// chosen if nothing is written, or if the user is asked before writing. Without a terminal it returns the
-// error of uncertainCulprit.
+// chooseCulprit lets the user choose the session that the error came from, unless there is only one and nothing is
+// written without a question. Without a terminal it returns the error of uncertainCulprit.
 func chooseCulprit(ctx context.Context, env *frame.Env, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.DryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
@@ -154,10 +153,10 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session of an error if it is unambiguous. If the text names sessions (for errors only by id), it
-// is the only named or the only broken one. If sessions break the rule, it is the only one, or the only one that failed
-// with the error. Otherwise it is the newest one in the current folder that failed with the error, or the only one that
-// did; or, if the error names no block, the only one with a finding of the error's class.
+// certain returns the session of an error if it is unambiguous. If the text names sessions (errors only by id), it is
+// the only named or the only broken one. Of sessions that break the rule, it is the only one, or the only one that
+// failed with the error. Otherwise it is the newest session in the current folder that failed with the error, or the
+// only one; or, if the error names no block, the only one with a finding of its class.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:

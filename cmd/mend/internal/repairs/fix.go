@@ -116,8 +116,8 @@ func namesSession(ctx context.Context, env *frame.Env, text string) bool {
 	return frame.IsSession(all, text)
 }
 
-// askForError reads the text of an error from the user: lines up to a blank one, or to the end of the input.
-// A pasted text may have a blank line before the error; then it reads on to the next one.
+// askForError reads the text of an error from the user, up to a blank line or the end of the input. If a blank line
+// precedes the error, it reads up to the next one.
 func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	t := env.Terminal
 	if !t.CanAsk {

@@ -148,8 +148,8 @@ func filters(q journal.Query) bool {
 	return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent, Store: q.Store})
 }
 
-// listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
-// prints the intact entries, and returns the error.
+// listLog prints the entries that q selects, or none, the text for no entries. For a damaged journal it prints the
+// intact entries and returns the error.
 func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 	release := env.Opt.Journal.Hold()
 	defer release()
@@ -380,7 +380,7 @@ func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
 	return nil
 }
 
-// isExport reports whether the user names a file and no id: ids of repairs and operations have no dot and no slash.
+// isExport reports whether the user names a file rather than an id: ids have neither dot nor slash.
 func isExport(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
@@ -392,7 +392,7 @@ type exportedEntry struct {
 }
 
 // logExports shows exports instead of the journal: the repair with an id, or the entries that q selects, of all
-// sessions or of one. An id that is no repair's names a session. Of several exports of one journal it shows the newest.
+// sessions or of one. Any other id names a session. Of several exports of a journal it shows the newest.
 func logExports(ctx context.Context, env *frame.Env, id, session string, files []string, q journal.Query) (left error) {
 	limit := q.Limit
 	q.Limit = 0
@@ -471,8 +471,7 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
-// An exported is a journal that was made of an export, with the entries that the user asks for. The export of a
-// journal with the most events is the newest.
+// An exported is the journal of an export, with the requested entries. The export with the most events is the newest.
 type exported struct {
 	journal *mend.Journal
 	id      string

@@ -162,8 +162,8 @@ func (r *repairRun) printTotals(todo int) {
 // maxNamed is the maximum number of records that printVerdict names.
 const maxNamed = 3
 
-// printVerdict prints what is still broken, or the result of the simulation, and how many records only the
-// provider can judge.
+// printVerdict prints the remaining problems, or the result of the simulation, and the number of records that only
+// the provider can judge.
 func (r *repairRun) printVerdict() {
 	ps := r.repairedSessions()
 	var left []string

@@ -41,7 +41,7 @@ type repairFlags struct {
 
 // Finish has the other verbs with which a fix can end.
 type Finish struct {
-	// List offers what can be restored, and Move the missing folders. They report whether they changed something.
+	// List offers restorable sessions, and Move missing folders. They report whether they changed a store.
 	List    func(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) (changed bool, err error)
 	Move    func(ctx context.Context, env *frame.Env, f frame.WriteFlags) (changed bool, err error)
 	Restore func(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f frame.WriteFlags, r mend.RestoreRequest) error
@@ -338,8 +338,8 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 	return c.ProposeRepair(ctx, h, req)
 }
 
-// notHealthy returns the sessions that are broken or cannot be examined. Finding them is faster than planning
-// nothing for each of the others.
+// notHealthy returns the sessions that are broken or cannot be examined: a scan is faster than an empty plan for each
+// of the others.
 func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()
@@ -364,8 +364,8 @@ func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.R
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
-// remainingError returns errProblems if something broken or a requested fix remains, or if nothing matches
-// the provider's error.
+// remainingError returns errProblems if a broken finding or a requested fix remains, or if no finding matches the
+// provider's error.
 func remainingError(ps []show.Proposal, r repair.Request) error {
 	for _, p := range ps {
 		if show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, r) || r.Error != nil && len(p.Result.Plan.Ops) == 0 {
@@ -441,7 +441,7 @@ func (r *repairRun) finish(left error) error {
 	return err
 }
 
-// steps yields a step for each proposal. Those that change nothing are included, because they are shown, too.
+// steps yields a step for each proposal, including empty ones, which are also shown.
 func (r *repairRun) steps(yield func(frame.Step) bool) {
 	for _, p := range r.proposals {
 		p.Result.Plan.Session = p.Head.ID
@@ -507,7 +507,7 @@ func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
 // an error's text.
 func repairRequest(ctx context.Context, env *frame.Env, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
 	r = repair.Request{Latent: f.latent, Force: f.Force, All: f.all, SetAside: f.setAside}
-	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
+	path, _ := config.Path() // without a home folder there is no file
 	c, err := frame.LoadSettingsFrom(path, nil)
 	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names the ignored settings
 		return r, nil, err

@@ -277,8 +277,8 @@ type reverted struct {
 	made []string // that were undone or applied again
 }
 
-// printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
-// to revert that.
+// printReversal prints the repairs that were undone or applied again, starting with the entry e, and how to revert
+// that.
 func (v *undoRun) printReversal(e change.Entry, done reverted) {
 	what, id, n := done.name, e.ID, len(done.made)
 	undo, redo := "mend undo "+id, "mend undo --redo "+done.all[len(done.all)-1]

@@ -55,7 +55,7 @@ func readWays() (all []way) {
 // notProse matches text of programs rather than people.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
-// findWay returns the way that a person's description fits, or nil for an error and for any other text.
+// findWay returns the way that matches a user's description, nil for an error and for any other text.
 func findWay(readings []repair.APIError) *way {
 	text := readings[0].Text
 	if slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised }) || len(text) > 600 || notProse.MatchString(text) {

@@ -113,8 +113,8 @@ func runMove(ctx context.Context, env *frame.Env, old, name string, f frame.Writ
 	return moveFolder(ctx, env, clients, left, from, to, f)
 }
 
-// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst
-// error of the stores that cannot be opened.
+// moveFolder plans the move of one folder in all stores, shows it, asks, and applies it. left is the worst error of
+// the stores that cannot be opened.
 func moveFolder(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, f frame.WriteFlags) error {
 	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.Force)
 	if err == nil {
@@ -163,8 +163,8 @@ func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[frame.Step] {
 	return frame.JoinSteps(all)
 }
 
-// proposeMoves plans the move in each store. Stores that do not support moves, or cannot be read, are left
-// out if there are others: unread is the worst of their errors and left.
+// proposeMoves plans the move in each store. It omits stores that do not support moves, or cannot be read, if there
+// are others: unread is the worst of their errors and left.
 func proposeMoves(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
 	for _, c := range clients {
 		m, err := c.ProposeMove(ctx, from, to, force)

@@ -140,8 +140,8 @@ func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	return r, nil
 }
 
-// makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the
-// agent can make its store.
+// makeStore makes the folders of a missing store, after a question. It returns false in a dry run, and if only the
+// agent can make the store.
 func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store change.StoreID) (made bool, err error) {
 	folders := slices.DeleteFunc(env.Opt.Agents.Folders(store), func(folder string) bool {
 		_, err := os.Lstat(folder)
@@ -428,7 +428,7 @@ type Answer struct {
 	Sessions  []restorableJSON  `json:"sessions,omitempty"` // restorable sessions
 	Restore   *show.RestoreJSON `json:"restore,omitempty"`
 	Repairs   []show.RepairJSON `json:"repairs,omitempty"`
-	Next      string            `json:"next,omitempty"` // the command that is needed before the session can be continued
+	Next      string            `json:"next,omitempty"` // the command required before the session can be continued
 	Uncompact *uncompactJSON    `json:"uncompact,omitempty"`
 	Text      string            `json:"text,omitempty"` // with --text: the conversation as Markdown
 	frame.ContinueAnswer

@@ -216,9 +216,8 @@ func (h *recoverer) serve(
 	return err
 }
 
-// watchOptions returns how the hook follows the store: a prompt can fail before the agent asks, without an
-// event, and an agent that has ended can leave an error. Other hooks follow the sessions of other
-// directories.
+// watchOptions returns how the hook follows the store: a prompt can fail without an event before the request, and an
+// agent can leave an error when it ends. Other hooks follow the sessions of other directories.
 func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Options {
 	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {

@@ -266,8 +266,8 @@ func keepNotice(dir string) string {
 		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend config set keep false\" turns automatic copies off."
 }
 
-// askKeep asks, during an installation, whether copies are made at the end of turns. If no question can be
-// asked, the answer is no.
+// askKeep asks, during an installation, whether to make copies at the end of turns. Without a terminal the answer is
+// no.
 func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, error) {
 	if f.Yes || f.DryRun || env.JSON || !env.CanAsk {
 		return false, nil
@@ -360,7 +360,7 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
 }
 
-// catchUp copies the sessions that have changed since a time without a reported end of a turn: "opencode run"
+// catchUp copies the sessions that have changed since a time although no end of a turn was reported: "opencode run"
 // ends with the turn.
 func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	if !t.isEnabled() {

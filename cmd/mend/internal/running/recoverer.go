@@ -45,7 +45,7 @@ func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
-// lookBack returns the time since when a session must have been used to be examined at the start.
+// lookBack returns the time after which a session must have been used to be examined at the start.
 func lookBack(c config.Config) time.Time {
 	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
 }
@@ -118,8 +118,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 	}
 }
 
-// otherHooks returns the options of the hooks that repair no session. once means that the agent ends with its
-// turn, so that no turn can be continued.
+// otherHooks returns the options of the hooks that repair no session. once means that the agent ends with its turn.
 func otherHooks(c config.Config, once bool) hooks.Options {
 	o := hooks.Options{WriteGuard: c.WriteGuard, ExplainToolErrors: c.ExplainToolErrors}
 	if c.WatchSubagents != "off" {

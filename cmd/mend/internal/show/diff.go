@@ -115,7 +115,7 @@ func ShortenLine(line string) string {
 	return line
 }
 
-// A structDiff compares two records value by value: it shows path and value of each removed and added value.
+// A structDiff compares two records value by value, and shows each removed and added value with its path.
 type structDiff struct {
 	yield func(line []byte)
 	path  []byte // of the current value

@@ -132,8 +132,7 @@ func fixedClasses(e change.Entry, unknown string) string {
 	return text
 }
 
-// EntryHead prints the facts about an entry: its session, reason, changes, and losses; with audit also its store, and
-// who made it.
+// EntryHead prints an entry's session, reason, changes and losses; with audit also its store and its author.
 func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	defer t.Buffer()()
 	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))

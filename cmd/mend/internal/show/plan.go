@@ -20,7 +20,7 @@ type Proposal struct {
 	Head    change.Head
 	Result  repair.Result
 	Last    *change.Entry // the newest change in force, if there is nothing to do; nil for none
-	Reload  string        // what loads the session again in the agent that has it open; "" if none has
+	Reload  string        // how to reload the session in the agent that has it open; "" if none has
 }
 
 // HasBroken reports whether a finding breaks the session.
