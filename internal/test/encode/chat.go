@@ -9,80 +9,35 @@ import (
 	"mend/internal/request"
 )
 
-// The JSON form of a request.
-type (
-	chatRequest struct {
-		Model    string        `json:"model,omitempty"`
-		Messages []chatMessage `json:"messages"`
-	}
-	chatMessage struct {
-		Role      string          `json:"role"`
-		CallID    *string         `json:"tool_call_id,omitempty"`
-		Content   any             `json:"content"` // a text, a list, or null
-		Reasoning *string         `json:"reasoning_content,omitempty"`
-		Thought   *string         `json:"reasoning_text,omitempty"`
-		Opaque    string          `json:"reasoning_opaque,omitempty"`
-		Summary   string          `json:"reasoning,omitempty"`
-		Details   json.RawMessage `json:"reasoning_details,omitempty"`
-		Calls     []chatCall      `json:"tool_calls,omitempty"`
-		Name      *string         `json:"name,omitempty"`
-	}
-	chatCall struct {
-		ID       string       `json:"id"`
-		Type     string       `json:"type"`
-		Function chatFunction `json:"function"`
-	}
-	chatFunction struct {
-		Name      string  `json:"name"`
-		Arguments *string `json:"arguments,omitempty"`
-	}
-	chatPart struct {
-		Type     string   `json:"type"`
-		Text     *string  `json:"text,omitempty"`
-		ImageURL *chatURL `json:"image_url,omitempty"`
-		File     any      `json:"file,omitempty"`
-	}
-	chatURL struct {
-		URL string `json:"url"`
-	}
-)
-
-func chatJSON(p chat.Provider, q request.Request) []byte {
-	out := chatRequest{Model: q.Model.ModelID, Messages: []chatMessage{}}
-	for _, t := range q.Turns {
-		out.Messages = append(out.Messages, chatMessageOf(p, t))
-	}
-	return encode(out)
-}
-
-func chatMessageOf(p chat.Provider, t request.Turn) chatMessage {
-	m := chatMessage{Role: t.Role}
+func chatMessage(p chat.Provider, t request.Turn) object {
+	m := object{"role": t.Role, "content": nil}
 	switch t.Role {
 	case request.RoleSystem:
-		m.Content = systemText
+		m["content"] = systemText
 	case change.RoleAssistant:
-		chatAnswer(p, &m, t.Blocks)
+		chatAnswer(p, m, t.Blocks)
 	case request.RoleTool:
 		for _, b := range t.Blocks {
-			m.CallID, m.Content = &b.ToolID, b.OutputText()
+			m["tool_call_id"], m["content"] = b.ToolID, b.OutputText()
 			if b.Output == nil {
-				m.Content = encodeBlocks(b.Content, chatPartOf)
+				m["content"] = encodeAll(b.Content, chatPart)
 			}
 			if p.Flavor == chat.OpenRouter {
-				m.Name = &b.ToolName
+				m["name"] = b.ToolName
 			}
 		}
 	default:
-		m.Content = encodeBlocks(t.Blocks, chatPartOf)
+		m["content"] = encodeAll(t.Blocks, chatPart)
 		if len(t.Blocks) == 1 && t.Blocks[0].Type == request.Text {
-			m.Content = t.Blocks[0].Text
+			m["content"] = t.Blocks[0].Text
 		}
 	}
 	return m
 }
 
-func chatAnswer(p chat.Provider, m *chatMessage, blocks []*request.Block) {
+func chatAnswer(p chat.Provider, m object, blocks []*request.Block) {
 	var text, reasoning strings.Builder
+	var calls []object
 	last, opaque := "", ""
 	reasons := false
 	for _, b := range blocks {
@@ -99,31 +54,31 @@ func chatAnswer(p chat.Provider, m *chatMessage, blocks []*request.Block) {
 				last = b.Text
 			}
 		case request.ToolUse:
-			c := chatCall{ID: b.ToolID, Type: "function", Function: chatFunction{Name: b.ToolName}}
+			function := object{"name": b.ToolName}
 			if b.Input != nil {
-				arguments := b.InputText()
-				c.Function.Arguments = &arguments
+				function["arguments"] = b.InputText()
 			}
-			m.Calls = append(m.Calls, c)
+			calls = append(calls, object{"id": b.ToolID, "type": "function", "function": function})
 		default:
 		}
 	}
-	m.Content = text.String()
+	m["content"] = text.String()
+	m.set("tool_calls", calls)
 	switch p.Flavor {
 	case chat.Copilot:
 		if text.Len() == 0 {
-			m.Content = nil
+			m["content"] = nil
 		}
-		if m.Opaque = opaque; opaque != "" && last != "" {
-			m.Thought = &last
+		if m.set("reasoning_opaque", opaque); opaque != "" {
+			m.set("reasoning_text", last)
 		}
 	case chat.OpenRouter:
-		if m.Details = details(blocks); m.Details != nil {
-			m.Summary = reasoning.String()
+		if found := details(blocks); found != nil {
+			m.set("reasoning_details", found).set("reasoning", reasoning.String())
 		}
 	default:
 		if s := reasoning.String(); s != "" || reasons && p.Field {
-			m.Reasoning = &s
+			m["reasoning_content"] = s
 		}
 	}
 }
@@ -141,13 +96,13 @@ func details(blocks []*request.Block) json.RawMessage {
 	return nil
 }
 
-func chatPartOf(b *request.Block) chatPart {
+func chatPart(b *request.Block) object {
 	switch b.Type {
 	case request.Image:
-		return chatPart{Type: "image_url", ImageURL: &chatURL{dataURL(b)}}
+		return object{"type": "image_url", "image_url": object{"url": dataURL(b)}}
 	case request.Document:
-		return chatPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": dataURL(b)}}
+		return object{"type": "file", "file": object{"filename": b.Name, "file_data": dataURL(b)}}
 	default:
-		return chatPart{Type: "text", Text: &b.Text}
+		return object{"type": "text", "text": b.Text}
 	}
 }

@@ -6,6 +6,7 @@ package encode
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
@@ -27,37 +28,45 @@ func dataURL(b *request.Block) string {
 	return "data:" + b.Mime + ";base64," + string(b.Data)
 }
 
-// encode returns the JSON of a request in the form of an API.
-func encode(form any) []byte {
-	data, err := json.Marshal(form)
-	if err != nil {
-		return nil // impossible: only strings and valid JSON
+type object map[string]any
+
+// set adds a member unless the value is the zero value of its type.
+func (o object) set(name string, value any) object {
+	if v := reflect.ValueOf(value); v.IsValid() && !v.IsZero() {
+		o[name] = value
 	}
-	return data
+	return o
 }
 
-func encodeBlocks[T any](blocks []*request.Block, one func(b *request.Block) T) []T {
-	out := make([]T, 0, len(blocks))
-	for _, b := range blocks {
-		out = append(out, one(b))
+func encodeAll[T any](all []T, one func(T) object) []object {
+	out := make([]object, 0, len(all))
+	for _, v := range all {
+		out = append(out, one(v))
 	}
 	return out
 }
 
 // JSON returns a request in the form of a provider's API, without system prompts and tools, which do not
-// depend on the session.
+// depend on the session. Its members are sorted by name.
 func JSON(p provider.Provider, q request.Request) []byte {
+	var form object
 	switch p := p.(type) {
 	case anthropic.Provider:
-		return anthropicJSON(q)
+		form = object{"messages": encodeAll(q.Turns, anthropicTurn)}.set("model", q.Model.ModelID)
 	case openai.Provider:
-		return openaiJSON(q)
+		form = object{"input": encodeAll(q.Turns, openaiItem)}.set("model", q.Model.ModelID)
 	case chat.Provider:
-		return chatJSON(p, q)
-	case gemini.Provider:
-		return geminiJSON(q)
-	case bedrock.Provider:
-		return bedrockJSON(q)
+		form = object{"messages": encodeAll(q.Turns, func(t request.Turn) object { return chatMessage(p, t) })}.set("model", q.Model.ModelID)
+	case gemini.Provider: // the model is part of the path
+		form = object{"contents": encodeAll(q.Turns, geminiContent)}
+	case bedrock.Provider: // as well
+		form = object{"messages": encodeAll(q.Turns, bedrockMessage)}
+	default:
+		return nil
 	}
-	return nil
+	data, err := json.Marshal(form)
+	if err != nil {
+		return nil // impossible: only strings and valid JSON
+	}
+	return data
 }

@@ -7,69 +7,38 @@ import (
 	"mend/internal/request"
 )
 
-// The JSON form of a request.
-type (
-	openaiRequest struct {
-		Model string       `json:"model,omitempty"`
-		Input []openaiItem `json:"input"`
-	}
-	openaiItem struct {
-		Type      string        `json:"type,omitempty"`
-		ID        string        `json:"id,omitempty"`
-		Role      string        `json:"role,omitempty"`
-		Encrypted *string       `json:"encrypted_content,omitempty"`
-		Summary   *[]openaiPart `json:"summary,omitempty"`
-		CallID    *string       `json:"call_id,omitempty"`
-		Name      *string       `json:"name,omitempty"`
-		Arguments *string       `json:"arguments,omitempty"`
-		Output    any           `json:"output,omitempty"`
-		Content   any           `json:"content,omitempty"`
-	}
-	openaiPart struct {
-		Type     string  `json:"type"`
-		Text     *string `json:"text,omitempty"`
-		ImageURL string  `json:"image_url,omitempty"`
-		FileURL  string  `json:"file_url,omitempty"`
-		FileName string  `json:"filename,omitempty"`
-		FileData string  `json:"file_data,omitempty"`
-	}
-)
-
-func openaiJSON(q request.Request) []byte {
-	out := openaiRequest{Model: q.Model.ModelID, Input: []openaiItem{}}
-	for _, t := range q.Turns {
-		out.Input = append(out.Input, openaiItemOf(t))
-	}
-	return encode(out)
-}
-
-func openaiItemOf(t request.Turn) openaiItem {
+func openaiItem(t request.Turn) object {
 	switch {
 	case t.Role == request.RoleSystem && len(t.Blocks) == 0:
-		return openaiItem{Role: "developer", Content: systemText}
-	case t.Role == request.RoleSystem:
-		return openaiItem{Role: "developer", ID: t.Blocks[0].ItemID, Content: encodeBlocks(t.Blocks, openaiPartOf)}
-	case t.Role == change.RoleUser:
-		id := ""
-		if len(t.Blocks) > 0 {
-			id = t.Blocks[0].ItemID
+		return object{"role": "developer", "content": systemText}
+	case t.Role == request.RoleSystem, t.Role == change.RoleUser:
+		item := object{"role": t.Role, "content": encodeAll(t.Blocks, openaiPart)}
+		if t.Role == request.RoleSystem {
+			item["role"] = "developer"
 		}
-		return openaiItem{Role: t.Role, ID: id, Content: encodeBlocks(t.Blocks, openaiPartOf)}
+		if len(t.Blocks) > 0 {
+			item.set("id", t.Blocks[0].ItemID)
+		}
+		return item
 	case len(t.Blocks) == 0:
-		return openaiItem{Role: t.Role, Content: []openaiPart{}}
+		return object{"role": t.Role, "content": []object{}}
 	}
 	b := t.Blocks[0]
 	if b.Reference {
-		return openaiItem{Type: "item_reference", ID: b.ItemID}
+		return object{"type": "item_reference"}.set("id", b.ItemID)
 	}
+	return openaiBlock(b).set("id", b.ItemID)
+}
+
+func openaiBlock(b *request.Block) object {
 	switch b.Type {
 	case request.Thinking, request.RedactedThinking:
-		item := openaiItem{Type: "reasoning", ID: b.ItemID, Summary: &[]openaiPart{}}
+		item := object{"type": "reasoning", "summary": []object{}}
 		if !b.Unsigned {
-			item.Encrypted = &b.Signature
+			item["encrypted_content"] = b.Signature
 		}
 		if b.Text != "" {
-			*item.Summary = append(*item.Summary, openaiPart{Type: "summary_text", Text: &b.Text})
+			item["summary"] = []object{{"type": "summary_text", "text": b.Text}}
 		}
 		return item
 	case request.ToolUse:
@@ -77,33 +46,31 @@ func openaiItemOf(t request.Turn) openaiItem {
 		if b.Input == nil {
 			arguments = "{}"
 		}
-		return openaiItem{Type: "function_call", ID: b.ItemID, CallID: &b.ToolID, Name: &b.ToolName, Arguments: &arguments}
+		return object{"type": "function_call", "call_id": b.ToolID, "name": b.ToolName, "arguments": arguments}
 	case request.ToolResult:
-		item := openaiItem{Type: "function_call_output", ID: b.ItemID, CallID: &b.ToolID, Output: b.OutputText()}
+		item := object{"type": "function_call_output", "call_id": b.ToolID, "output": b.OutputText()}
 		if b.Output == nil {
-			item.Output = encodeBlocks(b.Content, openaiPartOf)
+			item["output"] = encodeAll(b.Content, openaiPart)
 		}
 		return item
 	case request.Summary:
-		return openaiItem{Type: "compaction", ID: b.ItemID, Encrypted: &b.Signature}
+		return object{"type": "compaction", "encrypted_content": b.Signature}
 	case request.Text, request.Image, request.Document:
-		return openaiItem{Role: change.RoleAssistant, ID: b.ItemID, Content: []openaiPart{{Type: "output_text", Text: &b.Text}}}
+		return object{"role": change.RoleAssistant, "content": []object{{"type": "output_text", "text": b.Text}}}
 	default: // a type that mend does not interpret
-		return openaiItem{Type: string(b.Type), ID: b.ItemID}
+		return object{}.set("type", b.Type)
 	}
 }
 
-func openaiPartOf(b *request.Block) openaiPart {
-	switch b.Type {
-	case request.Image:
-		return openaiPart{Type: "input_image", ImageURL: dataURL(b)}
-	case request.Document:
-		p := openaiPart{Type: "input_file", FileURL: b.URL}
-		if b.URL == "" {
-			p.FileName, p.FileData = cmp.Or(b.Name, "data"), dataURL(b)
-		}
-		return p
+func openaiPart(b *request.Block) object {
+	switch {
+	case b.Type == request.Image:
+		return object{"type": "input_image", "image_url": dataURL(b)}
+	case b.Type == request.Document && b.URL != "":
+		return object{"type": "input_file", "file_url": b.URL}
+	case b.Type == request.Document:
+		return object{"type": "input_file", "filename": cmp.Or(b.Name, "data"), "file_data": dataURL(b)}
 	default:
-		return openaiPart{Type: "input_text", Text: &b.Text}
+		return object{"type": "input_text", "text": b.Text}
 	}
 }
