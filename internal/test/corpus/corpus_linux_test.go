@@ -32,7 +32,8 @@ const (
 	fewestEntries = 500
 )
 
-// TestFrozen runs the present program on everything that the frozen one wrote.
+// TestFrozen runs the present program on everything that the frozen one wrote; of the three states after a kill, in a
+// plain run on the middle one.
 func TestFrozen(t *testing.T) {
 	if *makeWith != "" {
 		t.Skip("-make")
@@ -174,6 +175,9 @@ func (p *player) must(args ...string) (out string) {
 func (p *player) playAll() {
 	for _, s := range p.States {
 		isPending := strings.HasPrefix(s.Name, "cut")
+		if isPending && s.Name != "cut 2" && !storetest.AllCases() {
+			continue
+		}
 		if isPending != (len(s.Entries) > 0 && s.Entries[0].State == "pending") {
 			p.Fatalf("%s: the newest entry of %+v does not match the name", s.Name, s.Entries)
 		}
