@@ -21,11 +21,25 @@ import (
 	"mend/journal"
 )
 
+// FindRepair returns the query for the entries of an id of a repair or an operation, see [mend.Journal.Find]: with --agent
+// only those of that agent. It fails if there are none.
+func (env *Env) FindRepair(name string) (journal.Query, error) {
+	q, err := env.Opt.Journal.Find(name)
+	if err != nil || env.AgentName == "" {
+		return q, err
+	}
+	q.Agent = env.AgentName
+	for _, err := range env.Opt.Journal.Each(q) {
+		return q, err
+	}
+	return q, Usagef("%s changed nothing of the agent %s", mend.NameOf(q), env.AgentName)
+}
+
 // FindSessionOrRepair returns the query for the repairs that the user names, or nil and the session that the user
 // names. The whole id of a repair or an operation takes precedence over sessions; the start of an id that also names
 // a session is ambiguous.
 func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Query, NamedSession, error) {
-	q, noRepair := env.Opt.Journal.Find(name)
+	q, noRepair := env.FindRepair(name)
 	if noRepair == nil && mend.NameOf(q) == name {
 		return &q, NamedSession{}, nil
 	}

@@ -73,7 +73,7 @@ func (v *Reversal) Find() (n int, err error) {
 		return v.findOfSession()
 	}
 	for _, name := range v.Names {
-		q, err := v.Opt.Journal.Find(name)
+		q, err := v.FindRepair(name)
 		one, err := v.add(q, err)
 		if err == nil && one == 0 {
 			err = fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.Verb)

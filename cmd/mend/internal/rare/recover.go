@@ -177,7 +177,7 @@ func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision,
 
 // findRepair returns the repair that the user names; an operation must have a single repair.
 func findRepair(env *frame.Env, name string) (change.Entry, error) {
-	q, err := env.Opt.Journal.Find(name)
+	q, err := env.FindRepair(name)
 	var es []change.Entry
 	if err == nil {
 		es, err = env.Opt.Journal.Log(q)

@@ -85,6 +85,9 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 // shows all entries.
 func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) error {
 	ctx := cmd.Context()
+	if cmd.Flags().Changed("limit") && f.limit < 1 {
+		return frame.Usagef("--limit %d: want a number from 1", f.limit)
+	}
 	if n := len(names); n > 0 && isExport(names[n-1]) {
 		if cmd.Flags().Changed("export") || f.export.force || f.export.withBytes {
 			return frame.Usagef("--export, --force and --with-bytes are for this journal: they cannot be combined with other exports")
@@ -189,9 +192,6 @@ func namedSession(ctx context.Context, env *frame.Env, name string) (s frame.Nam
 func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal.Query, none string, err error) {
 	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.AgentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
-	if f.limit < 0 {
-		return q, "", frame.Usagef("--limit %d: want a number of entries", f.limit)
-	}
 	if f.channel != "" && !slices.Contains(change.Channels, q.Channel) {
 		return q, "", frame.Usagef("--channel %s: want command, plugin, hook or watch", f.channel)
 	}
