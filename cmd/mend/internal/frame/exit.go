@@ -86,7 +86,13 @@ func (env *Env) Hint(err error) string {
 
 // systemHint returns the user's next step for a system error, or "".
 func systemHint(err error) string {
+	call, _ := errors.AsType[*os.SyscallError](err)
+	path, _ := errors.AsType[*fs.PathError](err)
 	switch {
+	case call != nil && call.Syscall == "getwd":
+		return "the current folder does not exist any more: change to another one, and name folders by their whole path"
+	case path != nil && path.Path == os.TempDir() && errors.Is(path, fs.ErrNotExist):
+		return "set TMPDIR to a folder that exists"
 	case errors.Is(err, fs.ErrPermission):
 		return "run mend as the user who owns it, or change its owner or mode"
 	case errors.Is(err, syscall.EROFS):

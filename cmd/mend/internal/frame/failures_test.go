@@ -37,6 +37,8 @@ func TestFailures(t *testing.T) {
 		{syscall.EROFS, 4, "unusable", "make its file system writable"},
 		{syscall.ENOSPC, 4, "unusable", "free some space there"},
 		{syscall.EXDEV, 4, "unusable", "put the whole folder on one file system"},
+		{os.NewSyscallError("getwd", syscall.ENOENT), 4, "unusable", "the current folder does not exist any more"},
+		{&fs.PathError{Op: "stat", Path: os.TempDir(), Err: syscall.ENOENT}, 4, "unusable", "set TMPDIR to"},
 		{Usagef("bad"), 2, "usage", `see "mend --help"`},
 		{&journal.AmbiguousError{Prefix: "q", IDs: []string{"qa", "qb"}}, 2, "usage", ""},
 		{journal.ErrNotFound, 2, "usage", `"mend log" lists the repairs`},
