@@ -220,7 +220,7 @@ func sessionOfEntry(e change.Entry) any {
 	switch {
 	case e.Cause.Title == "":
 		return e.Session
-	case e.Session == change.NoSession:
+	case e.Session == change.NoSession, e.Session == "": // of a project or of a whole database
 		return QuotedTitle(e.Cause.Title, "")
 	}
 	return term.Sprintf("%s  %s", QuotedTitle(e.Cause.Title, e.Session), term.Faint(e.Session))
@@ -513,7 +513,7 @@ func PrintCommitted(t *term.Terminal, e change.Entry, title, how string) {
 		what = "Trimmed"
 	case change.CauseUncompact:
 		what = "Removed a compaction of"
-	case change.CauseRestore:
+	case change.CauseRestore, change.CauseUndo: // of a state before a repair
 		what = "Restored"
 	case change.CauseSalvage:
 		what = "Salvaged"
