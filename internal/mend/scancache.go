@@ -233,6 +233,9 @@ func (p *pass) add(r *scancache.Result) {
 	p.found = append(p.found, r)
 }
 
+// sameTime is how much older the time of the last scan may be than shown: only for that the cache is not written.
+const sameTime = time.Minute
+
 // save writes the results to the cache. complete means that they cover every session of the store: other
 // results are dropped then. summary, which may be nil, is the scan's summary.
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
@@ -240,7 +243,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	p.cached = nil
 	switch {
 	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
-	case summary == nil || p.kept.Summary != nil:
+	case summary == nil, p.kept.Summary != nil && summary.Time.Sub(p.kept.Summary.Time) < sameTime:
 		return
 	}
 	next := cache.Load(p.c.opt.Now()) // another process may have written it
