@@ -135,7 +135,7 @@ func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to 
 	if going+staying == 0 {
 		return fail.New(fail.Usage, "\"mend move\" lists the missing folders of sessions", "no session belongs to %s, or to a folder below it", from)
 	}
-	printMoves(env, moves, to)
+	printMoves(env, moves, from, to)
 	if plans == 0 {
 		env.SetAnswer("repairs", []show.RepairJSON{})
 		env.Say("Nothing to do: they belong there already.")
@@ -186,7 +186,8 @@ func proposeMoves(ctx context.Context, env *frame.Env, clients []*mend.Store, le
 }
 
 // printMoves lists the sessions that move, and those that stay.
-func printMoves(env *frame.Env, moves []storeMove, to string) {
+func printMoves(env *frame.Env, moves []storeMove, from, to string) {
+	missing := map[string]bool{} // folders that the new folder lacks
 	for _, m := range moves {
 		for _, r := range m.Sessions {
 			line := "  " + show.SessionLine(r.Head)
@@ -194,6 +195,11 @@ func printMoves(env *frame.Env, moves []storeMove, to string) {
 				line += term.Sprintf("  to %s", term.OneLine(term.ShortenHome(r.To), 80))
 			}
 			env.Printf("%s\n", term.Cut(line, env.Width))
+			rel, err := filepath.Rel(from, r.Head.Directory)
+			if same := filepath.Join(to, rel); err == nil && filepath.IsLocal(rel) && same != r.To && !missing[same] {
+				missing[same] = true
+				env.Say("%s does not exist: its sessions go to %s.", term.ShortenHome(same), term.ShortenHome(r.To))
+			}
 		}
 		if n := len(m.Stay); n > 0 {
 			env.Say("%s there: the folder had been created again.", term.CountWords(n, "later session stays", "later sessions stay"))
