@@ -369,9 +369,12 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 			x.first = e
 		}
 	}
-	j.Done = func(*frame.Batch) {
+	j.Done = func(b *frame.Batch) {
 		for _, x := range all {
-			x.finish(ctx, env)
+			x.finish(ctx, env, b.Made)
+		}
+		if !slices.ContainsFunc(all, func(x *cleaning) bool { return x.made == b.Made }) { // several stores
+			env.Say("Undo all of it: %s", term.Command(show.UndoCommand(b.Done[0], b.Made)))
 		}
 	}
 	left = env.Both(ctx, left, env.Run(ctx, f, j))
@@ -443,8 +446,8 @@ func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what stri
 }
 
 // finish prints what was removed. It returns the free pages to the file system, or says why it cannot; for data that
-// was only moved it says how to free the space.
-func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
+// was only moved it says how to free the space. total is the number of entries made in all stores.
+func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
 	if x.made == 0 {
 		return
 	}
@@ -452,7 +455,11 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
 	if len(x.failed) > 0 && !x.images {
 		what = "a part of " + what
 	}
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.first, x.made)))
+	var undo term.Text
+	if x.made == 1 || x.made == total { // the operation has no change of another store
+		undo = term.Sprintf(" Undo: %s", term.Command(show.UndoCommand(x.first, x.made)))
+	}
+	env.Say("%s %s (%s).%s", term.Good("Removed"), what, term.Bold(id), undo)
 	if x.moved {
 		env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
 		return
