@@ -32,7 +32,7 @@ func PlanEdit(path, key, text string) (e Edit, err error) {
 	if err := c.assign(key, text, File); err != nil {
 		return e, err
 	}
-	data := bytes.Clone(e.Before)
+	data := bytes.TrimPrefix(bytes.Clone(e.Before), []byte(mark))
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil { // empty, or only comments
 		data = append(data, "{}\n"...)
 	}
@@ -48,5 +48,8 @@ func PlanEdit(path, key, text string) (e Edit, err error) {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}
 	e.After = bytes.TrimSuffix(tree.Pack(), []byte("\n"))
+	if bytes.HasPrefix(e.Before, []byte(mark)) {
+		e.After = append([]byte(mark), e.After...)
+	}
 	return e, nil
 }

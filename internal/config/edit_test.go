@@ -14,6 +14,7 @@ func TestPlanEdit(t *testing.T) {
 		{"no file", "", "autoResume", "true", `{"autoResume":true}` + "\n"},
 		{"comments stay", "{\n  // mine\n  \"maxRetries\": 3, // three\n}\n", "autoResume", "true", "{\n  // mine\n  \"maxRetries\": 3, // three\n\"autoResume\":true\n}\n"},
 		{"replaced in its place", "{ \"maxRetries\" :  3 /* three */ , \"autoResume\":false }", "maxRetries", "5", "{ \"maxRetries\" :  5 /* three */ , \"autoResume\":false }"},
+		{"a byte order mark stays", "\ufeff{\"maxRetries\": 3}", "maxRetries", "5", "\ufeff{\"maxRetries\": 5}"},
 		{"no such value", "{}", "autoResume", "maybe", ""},
 		{"no such key", "{}", "nonsense", "true", ""},
 		{"a file that is no object", "[1]", "autoResume", "true", ""},

@@ -21,6 +21,9 @@ import (
 	"mend/internal/ownfile"
 )
 
+// mark is the byte order mark with which editors on Windows begin a file.
+const mark = "\ufeff"
+
 // maxFile is the maximum size of a file, in bytes. The parser's time grows with the square of the nesting.
 const maxFile = 64 << 10
 
@@ -95,6 +98,7 @@ func readSettings(path string) ([]byte, error) {
 
 // parse sets the values in the text of a file.
 func (c *Config) parse(data []byte) error {
+	data = bytes.TrimPrefix(data, []byte(mark))
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil {
 		return nil // empty, or only comments
 	}
