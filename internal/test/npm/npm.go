@@ -4,12 +4,9 @@
 package npm
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -64,7 +61,7 @@ func Install(program, version, folder, pkg, file string) (exe string, err error)
 	return exe, nil
 }
 
-// Fetch downloads a package, such as "name@1.2.3", and puts its files, or only the wanted one, into the
+// Fetch downloads a package, such as "name@1.2.3", with npm, and puts its files, or only the wanted one, into the
 // folder final of the cache. They are executable. The folder appears by a rename, so any number of processes
 // may fetch at once. A crash leaves a temporary folder beside it.
 func Fetch(pkg, final, only string) error {
@@ -77,13 +74,23 @@ func Fetch(pkg, final, only string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	archive, err := pack(pkg, tmp)
+	archive, err := run("npm", "pack", "--silent", "--pack-destination", tmp, pkg)
 	if err != nil {
 		return err
 	}
 	complete := filepath.Join(tmp, "whole")
-	if err := unpack(archive, complete, only); err != nil {
-		return fmt.Errorf("reading %s: %w", filepath.Base(archive), err)
+	if err := os.Mkdir(complete, 0o755); err != nil {
+		return err
+	}
+	members := []string{"-xzf", filepath.Join(tmp, filepath.Base(archive)), "-C", complete}
+	if only != "" {
+		members = append(members, only)
+	}
+	if _, err := run("tar", members...); err != nil {
+		return err
+	}
+	if _, err := run("chmod", "-R", "u+rwX,a+rx", complete); err != nil {
+		return err
 	}
 	err = os.Rename(complete, final)
 	if errors.Is(err, fs.ErrExist) {
@@ -92,61 +99,16 @@ func Fetch(pkg, final, only string) error {
 	return err
 }
 
-// pack downloads the package with npm into dir and returns its archive.
-func pack(pkg, dir string) (string, error) {
+// run runs a program and returns its output.
+func run(program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	var stderr strings.Builder
-	cmd := exec.CommandContext(ctx, "npm", "pack", "--silent", "--pack-destination", dir, pkg)
-	cmd.Dir, cmd.Stderr = dir, &stderr
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("npm pack: %w: %s", err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(stderr.String()))
 	}
-	return filepath.Join(dir, filepath.Base(strings.TrimSpace(string(out)))), nil
-}
-
-// unpack unpacks the regular files of a .tar.gz file below dir: all, or only one.
-func unpack(archive, dir, only string) error {
-	f, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	zipped, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	found := only == ""
-	for t := tar.NewReader(zipped); ; {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) && !found {
-			return fmt.Errorf("no %s in %s", only, filepath.Base(archive))
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) || only != "" && h.Name != only {
-			continue
-		}
-		found = true
-		if err := create(filepath.Join(dir, h.Name), t); err != nil {
-			return err
-		}
-	}
-}
-
-func create(file string, r io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, r)
-	return errors.Join(err, f.Close())
+	return strings.TrimSpace(string(out)), nil
 }
