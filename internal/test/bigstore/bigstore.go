@@ -62,8 +62,9 @@ func (w *writer) id(prefix string) string {
 // wait advances the clock by ms milliseconds.
 func (w *writer) wait(ms int64) { w.clock, w.since = w.clock+ms, w.ids }
 
-func (w *writer) part(message string, data object) error {
+// part writes a part. edit changes its text.
+func (w *writer) part(message string, edit func([]byte) []byte, data object) error {
 	id := w.id("prt")
 	data["id"], data["sessionID"], data["messageID"] = id, w.session, message
-	return w.put(record{kind: partRecord, id: id, session: w.session, message: message, created: w.clock, data: data})
+	return w.put(record{kind: partRecord, id: id, session: w.session, message: message, created: w.clock, data: data, edit: edit})
 }

@@ -2,7 +2,6 @@ package bigstore
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -14,13 +13,6 @@ import (
 // Database writes a database below dir, which becomes a data folder: dir/opencode/opencode.db. It has the
 // tables of a real one.
 func Database(dir string, mix Mix) error {
-	if err := database(dir, mix); err != nil {
-		return fmt.Errorf("writing a database: %w", err)
-	}
-	return nil
-}
-
-func database(dir string, mix Mix) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -45,7 +37,7 @@ func fill(db *sqlite3.Conn, like string, mix Mix) error {
 	for kind, sql := range map[kind]string{
 		// Values: id, session, message, time, data, folder; a statement uses some of them.
 		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
-			SELECT ?1, project_id, slug, ifnull(?6, directory), title, version, ?4, ?4 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
+			SELECT ?1, project_id, slug, ifnull(nullif(?6, ''), directory), title, version, ?4, ?4 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
 		messageRecord: `INSERT INTO message SELECT ?1, ?2, ?4, ?4, ?5 WHERE ?3 <> ''`,
 		partRecord:    `INSERT INTO part VALUES (?1, ?3, ?2, ?4, ?4, ?5)`,
 	} {
@@ -73,18 +65,10 @@ func insert(st *sqlite3.Stmt, r record) error {
 	err = errors.Join(st.BindText(1, r.id), st.BindText(2, r.session), st.BindText(3, r.message),
 		st.BindInt64(4, r.created), st.BindRawText(5, data))
 	if r.kind == sessionRecord {
-		err = errors.Join(err, bindText(st, 6, r.folder))
+		err = errors.Join(err, st.BindText(6, r.folder))
 	}
 	if err != nil {
 		return err
 	}
 	return st.Exec()
-}
-
-// bindText binds NULL for "".
-func bindText(st *sqlite3.Stmt, at int, text string) error {
-	if text == "" {
-		return st.BindNull(at)
-	}
-	return st.BindText(at, text)
 }

@@ -68,7 +68,7 @@ func (w *writer) ask(members object) (id string, err error) {
 	if err := w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: w.clock, data: data}); err != nil {
 		return "", err
 	}
-	return id, w.part(id, object{"type": "text", "text": "Do it."})
+	return id, w.part(id, nil, object{"type": "text", "text": "Do it."})
 }
 
 // reply writes a response with those parts. edit changes the parts' texts.
@@ -76,13 +76,11 @@ func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object)
 	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
 	for _, p := range parts {
-		pid := w.id("prt")
-		p["id"], p["sessionID"], p["messageID"] = pid, w.session, id
-		r := record{kind: partRecord, id: pid, session: w.session, message: id, created: w.clock, data: p}
-		if p["type"] == "tool" || p["type"] == "text" || p["type"] == "reasoning" {
-			r.edit = edit
+		textEdit := edit
+		if p["type"] == "step-start" || p["type"] == "step-finish" {
+			textEdit = nil
 		}
-		if err := w.put(r); err != nil {
+		if err := w.part(id, textEdit, p); err != nil {
 			return err
 		}
 	}
@@ -93,40 +91,32 @@ func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object)
 // hole is the placeholder for a text of any size.
 const hole = "@@"
 
-// fillHole returns an edit that replaces the hole by a text.
-func fillHole(with []byte) func([]byte) []byte {
-	return func(data []byte) []byte { return bytes.Replace(data, []byte(`"`+hole+`"`), with, 1) }
-}
-
 func whole(data []byte) []byte {
 	return bytes.Replace(data, []byte(`"completed"`), []byte(`"running"`), 1)
 }
 func cutOff(data []byte) []byte { return data[:len(data)/2] }
 
-func chain(first, next func([]byte) []byte) func([]byte) []byte {
-	return func(data []byte) []byte { return next(first(data)) }
-}
-
 // inputOf writes a call with a value of size n as its input.
 func inputOf(value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
-	return func(w *writer, n int) error {
-		prompt, err := w.ask(nil)
-		if err != nil {
-			return err
-		}
-		return w.reply(prompt, chain(fillHole(value(n)), damage), object{"type": "step-start"}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
-	}
+	return callOf(hole, "said", value, damage)
 }
 
 // outputOf writes a call with an output of n bytes, which repeats a text.
 func outputOf(text string, damage func([]byte) []byte) func(*writer, int) error {
+	return callOf("ls", hole, func(n int) []byte { return []byte(`"` + strings.Repeat(text, n/len(text)) + `"`) }, damage)
+}
+
+// callOf writes a call with a value of size n in the hole of its input or output, which is then damaged.
+func callOf(input, output string, value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask(nil)
 		if err != nil {
 			return err
 		}
-		output := []byte(`"` + strings.Repeat(text, n/len(text)) + `"`)
-		return w.reply(prompt, chain(fillHole(output), damage), object{"type": "step-start"}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
+		edit := func(data []byte) []byte {
+			return damage(bytes.Replace(data, []byte(`"`+hole+`"`), value(n), 1))
+		}
+		return w.reply(prompt, edit, object{"type": "step-start"}, callData("toolu_1", input, output, w.clock), finishData("tool-calls"))
 	}
 }
 

@@ -26,7 +26,7 @@ func Tree(dir string, mix Mix) error {
 		return os.WriteFile(path, data, 0o644)
 	})
 	if err == nil {
-		err = markMigrated(root)
+		err = os.WriteFile(filepath.Join(root, "migration"), []byte("2"), 0o644) // it needs no conversion
 	}
 	if err != nil {
 		return fmt.Errorf("writing a tree: %w", err)
@@ -44,9 +44,4 @@ func (r *record) path() string {
 	default:
 		return filepath.Join("part", r.message, r.id+".json")
 	}
-}
-
-// markMigrated marks the tree as needing no conversion.
-func markMigrated(root string) error {
-	return os.WriteFile(filepath.Join(root, "migration"), []byte("2"), 0o644)
 }

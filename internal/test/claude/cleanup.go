@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"mend/internal/test/endpoint"
 )
 
 // CleanUp makes the program remove old transcripts by these settings, as it does some time after each start,
@@ -18,7 +16,7 @@ func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(settings), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
-	api := endpoint.NewStrict(Script, strict)
+	api := NewEndpoint(Script)
 	defer api.Close()
 	ctx, cancel := context.WithTimeout(h.t.Context(), within)
 	defer cancel()

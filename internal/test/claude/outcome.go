@@ -64,10 +64,4 @@ func FormatOutcomes(version string, now map[string]Outcome) string {
 
 // Rewrites reports whether the repair of a finding with that code may rewrite the whole transcript, because
 // appended lines cannot always repair it.
-func Rewrites(rule string) bool {
-	switch rule {
-	case "nothing_readable":
-		return true
-	}
-	return false
-}
+func Rewrites(rule string) bool { return rule == "nothing_readable" }

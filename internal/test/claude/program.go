@@ -178,15 +178,19 @@ type Reply struct {
 // the result. The session "" is the one that --continue selects.
 func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
 	h.t.Helper()
-	flag := "--session-id"
-	if resume {
-		flag = "--resume"
-	}
-	which := []string{flag, session}
+	which := []string{sessionFlag(resume), session}
 	if session == "" {
 		which = []string{"--continue"}
 	}
 	return h.ask(prompt, append(append(which, "--model", model), flags...)...)
+}
+
+// sessionFlag returns the flag before the id of a session.
+func sessionFlag(resume bool) string {
+	if resume {
+		return "--resume"
+	}
+	return "--session-id"
 }
 
 // Resume sends one more prompt in a session with the program's default model, without compacting.
@@ -212,11 +216,7 @@ func (h *Home) ask(prompt string, flags ...string) Reply {
 // PromptAt sends one more prompt in a session, or in a new one, to an endpoint that remembers its answers.
 func (h *Home) PromptAt(api *endpoint.Server, session, prompt string, resume bool) Reply {
 	h.t.Helper()
-	flag := "--session-id"
-	if resume {
-		flag = "--resume"
-	}
-	return h.run(api, prompt, flag, session, "--model", model)
+	return h.run(api, prompt, sessionFlag(resume), session, "--model", model)
 }
 
 func (h *Home) run(api *endpoint.Server, prompt string, flags ...string) Reply {
@@ -238,11 +238,7 @@ func jsonText(text string) []byte {
 // Start starts a prompt and returns the process.
 func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bool) *exec.Cmd {
 	h.t.Helper()
-	flag := "--session-id"
-	if resume {
-		flag = "--resume"
-	}
-	cmd := h.command(ctx, api, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
+	cmd := h.command(ctx, api, "-p", sessionFlag(resume), session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -342,7 +338,7 @@ func short(b map[string]any) string {
 var calls = regexp.MustCompile(`CALL (\[\[.*?\]\])END`)
 
 // Script answers a prompt with the calls that it asks for, and anything else with a text.
-func Script(n int, r endpoint.Request) endpoint.Content {
+func Script(_ int, r endpoint.Request) endpoint.Content {
 	var answer endpoint.Content
 	if r.Thinking.On() && len(r.Tools) > 0 {
 		answer = endpoint.Content{endpoint.SignedThinking("Considering.")}
@@ -371,7 +367,6 @@ func Script(n int, r endpoint.Request) endpoint.Content {
 		}
 		return answer
 	}
-	_ = n
 	return append(answer, endpoint.Text("Hello."))
 }
 

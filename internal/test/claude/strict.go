@@ -127,28 +127,34 @@ func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 	if kind == "tool_use" && (json.Unmarshal(b["name"], &name) != nil || !toolName.MatchString(name)) {
 		return "R24", ".tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
 	}
-	var elements []json.RawMessage
-	if kind == "tool_result" && json.Unmarshal(b["content"], &elements) == nil {
-		for _, raw := range elements {
-			var in map[string]any
-			if json.Unmarshal(raw, &in) != nil || in["type"] == nil {
-				return "R23", ".tool_result.content: Input should be a valid dictionary"
-			}
-			if _, ok := in["text"].(string); in["type"] == "text" && !ok {
-				return "R23", ".tool_result.content.text.text: Input should be a valid string"
-			}
-			if kind, _ := in["type"].(string); allowed[kind] == "" {
-				return "R23", ".tool_result.content: Input tag found using 'type' does not match any of the expected tags"
-			}
-		}
+	if kind == "tool_result" {
+		return strictResult(b["content"])
 	}
-	var inner []struct{ Type, Text string }
-	if kind == "tool_result" && json.Unmarshal(b["content"], &inner) == nil {
-		for _, in := range inner {
-			if in.Type == "text" && strings.TrimSpace(in.Text) == "" {
-				return "R5", ": text content blocks must be non-empty"
-			}
+	return "", ""
+}
+
+func strictResult(content json.RawMessage) (rule, message string) {
+	var elements []any
+	if json.Unmarshal(content, &elements) != nil {
+		return "", ""
+	}
+	blank := false
+	for _, v := range elements {
+		in, _ := v.(map[string]any)
+		kind, _ := in["type"].(string)
+		text, isText := in["text"].(string)
+		switch {
+		case in["type"] == nil:
+			return "R23", ".tool_result.content: Input should be a valid dictionary"
+		case kind == "text" && !isText:
+			return "R23", ".tool_result.content.text.text: Input should be a valid string"
+		case allowed[kind] == "":
+			return "R23", ".tool_result.content: Input tag found using 'type' does not match any of the expected tags"
 		}
+		blank = blank || kind == "text" && strings.TrimSpace(text) == ""
+	}
+	if blank {
+		return "R5", ": text content blocks must be non-empty"
 	}
 	return "", ""
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/internal/ownfile"
+	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 	"mend/testdata"
@@ -246,22 +247,9 @@ func (h *Home) Rows() string {
 	if _, err := os.Stat(file); err != nil {
 		return ""
 	}
-	db, err := sqlite3.Open(file)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }() // it was read
-	st, _, err := db.Prepare("SELECT * FROM threads")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = st.Close() }()
 	var all strings.Builder
-	for st.Step() {
-		for i := range st.ColumnCount() {
-			fmt.Fprintf(&all, "%s=%q ", st.ColumnName(i), st.ColumnText(i))
-		}
-		all.WriteByte('\n')
+	for _, row := range damage.SQL(h.t, file)("SELECT * FROM threads") {
+		fmt.Fprintf(&all, "%q\n", row)
 	}
 	return all.String()
 }

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -56,9 +55,6 @@ func (h *Home) ScreenType(keys func(shown string) string, until func(shown strin
 			typed = time.Now()
 		}
 		if until(shown) {
-			break
-		}
-		if _, err := os.FindProcess(cmd.Process.Pid); err != nil {
 			break
 		}
 	}

@@ -204,7 +204,7 @@ func signatureMissing(r *geminiRequest) string {
 func signatureForeign(r *geminiRequest) string {
 	for _, c := range r.Contents {
 		for _, p := range c.Parts {
-			if p.Signature != nil && *p.Signature != "" && !r.server.ownsSignature(*p.Signature) {
+			if p.Signature != nil && *p.Signature != "" && !r.server.owns(r.server.known.Signatures, *p.Signature) {
 				return "Corrupted thought signature."
 			}
 		}
@@ -279,7 +279,7 @@ func (r *geminiRequest) answer(w http.ResponseWriter, s *Server, n int) {
 		})
 	}
 	chunk(object{"text": a.Thinking, "thought": true}, "")
-	signature := s.issueSignature(a.Thinking)
+	signature := s.issue(s.known.Signatures, "Ep", "thought", a.Thinking)
 	if len(a.Calls) == 0 {
 		chunk(object{"text": a.Text, "thoughtSignature": signature}, "STOP")
 		return

@@ -77,12 +77,12 @@ func sign(key, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// issueEncrypted returns encrypted reasoning and records it for the current account.
-func (s *Server) issueEncrypted(text string) string {
+// issue returns a value for a text and records it in known for the current account.
+func (s *Server) issue(known map[string]string, prefix, key, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value := "gAAAA" + sign("encrypted "+s.account, text)
-	s.known.Encrypted[value] = s.account
+	value := prefix + sign(key+" "+s.account, text)
+	known[value] = s.account
 	return value
 }
 
@@ -94,14 +94,6 @@ func (s *Server) issueItems(ids []string) {
 	}
 }
 
-func (s *Server) issueSignature(text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	value := "Ep" + sign("thought "+s.account, text)
-	s.known.Signatures[value] = s.account
-	return value
-}
-
 func (s *Server) issueThinking(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,17 +102,11 @@ func (s *Server) issueThinking(text string) string {
 	return value
 }
 
-// ownsEncrypted reports whether the current account may use the encrypted reasoning.
-func (s *Server) ownsEncrypted(value string) bool {
+// owns reports whether the current account may use a value in known.
+func (s *Server) owns(known map[string]string, value string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known.Encrypted[value] == s.account
-}
-
-func (s *Server) ownsSignature(value string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known.Signatures[value] == s.account
+	return known[value] == s.account
 }
 
 // signed reports whether Bedrock's signature belongs to the text.

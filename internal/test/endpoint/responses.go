@@ -288,7 +288,7 @@ func reasoningWithContent(r *responsesRequest) string {
 
 func foreignEncrypted(r *responsesRequest) string {
 	for _, it := range r.Input {
-		if (it.Type == "reasoning" || it.Type == "compaction") && it.Encrypted != nil && *it.Encrypted != "" && !r.server.ownsEncrypted(*it.Encrypted) {
+		if (it.Type == "reasoning" || it.Type == "compaction") && it.Encrypted != nil && *it.Encrypted != "" && !r.server.owns(r.server.known.Encrypted, *it.Encrypted) {
 			value := *it.Encrypted
 			return fmt.Sprintf("The encrypted content %s...%s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", value[:min(4, len(value))], value[max(0, len(value)-4):])
 		}
@@ -374,7 +374,7 @@ func (r *responsesRequest) answer(w http.ResponseWriter, s *Server, n int) {
 	if a.Thinking != "" {
 		item := object{"id": "rs_" + id, "type": "reasoning", "summary": []object{{"type": "summary_text", "text": a.Thinking}}}
 		if !store {
-			item["encrypted_content"] = s.issueEncrypted(id + a.Thinking)
+			item["encrypted_content"] = s.issue(s.known.Encrypted, "gAAAA", "encrypted", id+a.Thinking)
 		}
 		emit(item, func(index int, itemID string) {
 			e.send("response.reasoning_summary_part.added", object{"type": "response.reasoning_summary_part.added", "item_id": itemID, "output_index": index, "summary_index": 0, "part": object{"type": "summary_text", "text": ""}})

@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,11 +21,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/tools/cover"
 )
 
 // packages are the measured packages, each with a pattern of files to leave out.
@@ -129,56 +129,47 @@ func runAsGo(args []string) error {
 	return nil
 }
 
-var profileLine = regexp.MustCompile(`^(\S+):(\d+\.\d+),(\d+\.\d+) \d+ (\d+)$`)
-
 // addCases adds the conditions of each case to a profile, with the count of the block before its switch.
 func addCases(profile string) error {
-	data, err := os.ReadFile(profile)
+	files, err := cover.ParseProfiles(profile)
 	if err != nil {
 		return err
 	}
-	type block struct{ from, to [2]int }
-	covered := map[string][]block{}
-	for line := range strings.Lines(string(data)) {
-		m := profileLine.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil || m[4] == "0" {
-			continue
-		}
-		var b block
-		if _, err := fmt.Sscanf(m[2]+" "+m[3], "%d.%d %d.%d", &b.from[0], &b.from[1], &b.to[0], &b.to[1]); err != nil {
-			return err
-		}
-		covered[m[1]] = append(covered[m[1]], b)
+	out, err := os.OpenFile(profile, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
 	}
-	var more bytes.Buffer
-	for name, blocks := range covered {
+	for _, file := range files {
 		fset := token.NewFileSet()
-		_, path, _ := strings.Cut(name, "/") // the name starts with the module
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		at := func(p token.Pos) [2]int { return [2]int{fset.Position(p).Line, fset.Position(p).Column} }
+		_, path, _ := strings.Cut(file.FileName, "/") // the name starts with the module
+		f, perr := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		err = errors.Join(err, perr)
 		ast.Inspect(f, func(n ast.Node) bool {
 			s, ok := n.(*ast.SwitchStmt)
-			if !ok || !slices.ContainsFunc(blocks, func(b block) bool {
-				return slices.Compare(b.from[:], pos(at(s.Pos()))) <= 0 && slices.Compare(pos(at(s.Pos())), b.to[:]) <= 0
-			}) {
+			if !ok || !isCovered(file.Blocks, fset.Position(s.Pos())) {
 				return true
 			}
 			for _, c := range s.Body.List {
 				if list := c.(*ast.CaseClause).List; len(list) > 0 {
-					from, to := at(list[0].Pos()), at(list[len(list)-1].End())
-					fmt.Fprintf(&more, "%s:%d.%d,%d.%d 1 1\n", name, from[0], from[1], to[0], to[1])
+					from, to := fset.Position(list[0].Pos()), fset.Position(list[len(list)-1].End())
+					_, werr := fmt.Fprintf(out, "%s:%d.%d,%d.%d 1 1\n", file.FileName, from.Line, from.Column, to.Line, to.Column)
+					err = errors.Join(err, werr)
 				}
 			}
 			return true
 		})
 	}
-	return os.WriteFile(profile, append(data, more.Bytes()...), 0o600)
+	return errors.Join(err, out.Close())
 }
 
-func pos(p [2]int) []int { return p[:] }
+// isCovered reports whether a block that ran has the position.
+func isCovered(blocks []cover.ProfileBlock, at token.Position) bool {
+	return slices.ContainsFunc(blocks, func(b cover.ProfileBlock) bool {
+		after := at.Line > b.StartLine || at.Line == b.StartLine && at.Column >= b.StartCol
+		before := at.Line < b.EndLine || at.Line == b.EndLine && at.Column <= b.EndCol
+		return b.Count > 0 && after && before
+	})
+}
 
 // A survivor is a mutant that no test kills: its file, its kind, and the line.
 type survivor struct{ file, kind, line string }

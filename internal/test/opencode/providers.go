@@ -139,10 +139,7 @@ func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunne
 	t.Cleanup(p.API.Close)
 	p.home = newHome(t, "opencode", exe, providerConfig(p.API.URL))
 	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
-	name := filepath.Join(filepath.Dir(exe), "bench") // as in ServeStores
-	if err := os.Link(exe, name); err == nil || errors.Is(err, os.ErrExist) {
-		p.home.exe = name
-	}
+	p.home.rename()
 	if version != archiveVersion {
 		p.home.Serve().Close()
 		if err := p.Store.moveTo(filepath.Join(p.home.DataDir(), "opencode.db"), version); err != nil {

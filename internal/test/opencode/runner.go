@@ -61,22 +61,19 @@ func (s *StoreRunner) NameModel() { s.server.NameModel = true }
 // one more prompt in it. The session gets a new id, because the server continues to write to the previous
 // one. In dir nothing changes except what SQLite changes in a database when it opens it.
 func (s *StoreRunner) Try(dir string) (Result, error) {
-	s.tries++
-	id := fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
-	if err := s.exchange(dir, id); err != nil {
-		return Result{}, fmt.Errorf("exchanging the store: %w", err)
+	if err := s.exchange(dir); err != nil {
+		return Result{}, err
 	}
-	s.tried = id
-	return s.send(id, "one more", timeout), nil
+	return s.send("one more"), nil
 }
 
 // TryAgain sends one more prompt in the session of the last [StoreRunner.Try].
-func (s *StoreRunner) TryAgain() Result { return s.send(s.tried, "once more", timeout) }
+func (s *StoreRunner) TryAgain() Result { return s.send("once more") }
 
 // send sends a prompt, and aborts it if the program waits for a retry.
-func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
+func (s *StoreRunner) send(prompt string) Result {
 	reply := make(chan Result, 1)
-	go func() { reply <- s.server.prompt(id, prompt, wait) }()
+	go func() { reply <- s.server.Prompt(s.tried, prompt) }()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -85,8 +82,8 @@ func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
 			return r
 		case <-tick.C:
 		}
-		if s.server.isRetrying(id) {
-			s.server.abort(id)
+		if s.server.isRetrying(s.tried) {
+			s.server.abort(s.tried)
 		}
 	}
 }
@@ -94,11 +91,10 @@ func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
 // TryListed is like Try, but requests the list of sessions and the session's page first:
 // the verdict is Unlisted if one of these fails and the prompt is answered.
 func (s *StoreRunner) TryListed(dir string) (Result, error) {
-	s.tries++
-	id := fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
-	if err := s.exchange(dir, id); err != nil {
-		return Result{}, fmt.Errorf("exchanging the store: %w", err)
+	if err := s.exchange(dir); err != nil {
+		return Result{}, err
 	}
+	id := s.tried
 	get := func(path string) (status int, reply string) {
 		return s.server.do(s.home.t.Context(), http.MethodGet, path, nil)
 	}
@@ -134,7 +130,17 @@ func (s *Server) abort(id string) {
 // statusTimeout is the limit of a request that an idle program answers immediately.
 const statusTimeout = 10 * time.Second
 
-func (s *StoreRunner) exchange(dir, id string) error {
+// exchange replaces the store by the one in dir, with a new id of its session.
+func (s *StoreRunner) exchange(dir string) error {
+	s.tries++
+	s.tried = fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
+	if err := s.exchangeFor(dir, s.tried); err != nil {
+		return fmt.Errorf("exchanging the store: %w", err)
+	}
+	return nil
+}
+
+func (s *StoreRunner) exchangeFor(dir, id string) error {
 	if db := s.home.database(dir); exists(db) {
 		return s.exchangeRows(db, id)
 	}

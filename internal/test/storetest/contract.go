@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"mend/change"
 	"mend/internal/jsonedit"
 )
@@ -84,7 +86,7 @@ func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	h := open(t)
 	c := &contract{open: open, slow: h.Slow, ops: planOps(t, h.Records()), before: h.Snapshot()}
 	st := h.Open(nil)
-	c.mustCommit(t, st, c.ops)
+	Apply(t, st, c.ops)
 	c.after = h.Snapshot()
 	for _, o := range c.ops {
 		if got := h.Read(o.Ref); !got.Equal(o.Post) {
@@ -172,22 +174,6 @@ func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
 	return writes
 }
 
-func (c *contract) mustCommit(t *testing.T, st Store, ops []change.Op) change.Staged {
-	t.Helper()
-	staged, err := st.Prepare(t.Context(), change.Plan{Ops: ops})
-	if err != nil {
-		t.Fatalf("Prepare = %v", err)
-	}
-	out, err := st.Commit(t.Context(), staged)
-	if err != nil || out.State != change.Committed {
-		t.Fatalf("Commit = %+v, %v, want %s", out, err, change.Committed)
-	}
-	if err := st.Discard(t.Context(), staged); err != nil {
-		t.Fatalf("Discard = %v", err)
-	}
-	return staged
-}
-
 // settle calls Settle twice, checks that the outcome is the same, and returns it.
 func settle(t *testing.T, h Harness, st Store, staged change.Staged) change.Outcome {
 	t.Helper()
@@ -226,20 +212,8 @@ func (c *contract) want(t *testing.T, h Harness, state change.State) {
 
 func wantSnapshot(t *testing.T, when string, got, want map[string]string) {
 	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if have, ok := got[name]; !ok {
-			t.Errorf("%s: %s is missing", when, name)
-		} else if have != want[name] {
-			t.Errorf("%s: %s holds %.300q, want %.300q", when, name, have, want[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s should not exist: %.300q", when, name, got[name])
-		}
-	}
-	if t.Failed() {
-		t.FailNow()
+	if !maps.Equal(got, want) {
+		t.Fatalf("%s: the store (-want +got):\n%s", when, gocmp.Diff(want, got))
 	}
 }
 

@@ -42,7 +42,7 @@ func testCrash(t *testing.T, c *contract) {
 		st := h.Open(nil)
 		if !ok {
 			wantSnapshot(t, "after a crash in Prepare", h.Snapshot(), c.before)
-			c.mustCommit(t, st, c.ops)
+			Apply(t, st, c.ops)
 			wantNoLeftovers(t, h)
 			continue
 		}
@@ -152,7 +152,7 @@ func testCrashInInverse(t *testing.T, c *contract) {
 	for k := 0; ; k++ {
 		h := c.open(t)
 		st := h.Open(nil)
-		inverse := change.Inverse(c.mustCommit(t, st, c.ops).Ops)
+		inverse := change.Inverse(Apply(t, st, c.ops).Ops)
 		f := &Fault{At: k}
 		staged, _, ok, _ := c.attempt(t, h, f, inverse)
 		if !f.Hit() {
@@ -160,7 +160,7 @@ func testCrashInInverse(t *testing.T, c *contract) {
 		}
 		if !ok {
 			wantSnapshot(t, "after a crash in Prepare", h.Snapshot(), c.after)
-			staged = c.mustCommit(t, st, inverse)
+			staged = Apply(t, st, inverse)
 		}
 		out := settle(t, h, st, staged)
 		switch out.State {
@@ -236,7 +236,7 @@ func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *chan
 func testSettleAfterDiscard(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)
-	staged := c.mustCommit(t, st, c.ops)
+	staged := Apply(t, st, c.ops)
 	if out := settle(t, h, st, staged); out.State != change.Committed {
 		t.Errorf("Settle after Discard = %+v, want %s", out, change.Committed)
 	}
