@@ -144,7 +144,7 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 				return e, op, "the transcript has earlier copies of the line"
 			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
-		case op.Pre != nil && !appendOnly && t.isPostPrevious(op) && tx.mayHaveAppended():
+		case op.Pre != nil && !appendOnly && t.isPostPrevious(op) && tx.mayOwnLines():
 			s, _ := t.last(op.key)
 			if !tx.isOwn(t, op) {
 				if !tx.force {
@@ -166,9 +166,9 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 	return e, nil, ""
 }
 
-// mayHaveAppended reports whether a change that the plan reverts appended lines. Otherwise the last
+// mayOwnLines reports whether a change that the plan reverts appended lines. Otherwise the last
 // line of a record belongs to another program, and nothing is removed.
-func (tx *transaction) mayHaveAppended() bool {
+func (tx *transaction) mayOwnLines() bool {
 	appended := func(p *change.AppendPoint) bool { return p != nil }
 	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }

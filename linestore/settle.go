@@ -122,7 +122,7 @@ func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (ch
 		return change.Outcome{}, err
 	}
 	t := tx.newTranscript(e.Data)
-	rest, ours := tx.withoutOurs(t, int(before.Size))
+	rest, ours := tx.dropOwnLines(t, int(before.Size))
 	if !ours {
 		return tx.settleByContent()
 	}
@@ -140,9 +140,9 @@ func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (ch
 	return tx.settleByContent()
 }
 
-// withoutOurs returns the transcript without the lines that the change appended after size, and
+// dropOwnLines returns the transcript without the lines that the change appended after size, and
 // whether there were any. The last one may be incomplete.
-func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bool) {
+func (tx *transaction) dropOwnLines(t transcript, size int) (rest []byte, ours bool) {
 	if len(t.data) <= size {
 		return t.data, false
 	}

@@ -266,7 +266,7 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 }
 
 // WithError returns the case in the settings of an error, with the findings that only the error reveals.
-func (c *Case) WithError(e APIError) *Case { return c.inSettings(&e) }
+func (c *Case) WithError(e APIError) *Case { return c.withSettings(&e) }
 
 // Reset returns the case in the session's current settings, without the additions of [Case.WithError]. Settings do
 // not change during a search, because it compares findings.
@@ -276,11 +276,11 @@ func (c *Case) Reset() *Case {
 		n.State, n.settings = s, settings
 		return &n
 	}
-	return c.inSettings(nil)
+	return c.withSettings(nil)
 }
 
-// inSettings returns the case in the settings of the error, or in the session's own if e is nil.
-func (c *Case) inSettings(e *APIError) *Case {
+// withSettings returns the case in the settings of the error, or in the session's own if e is nil.
+func (c *Case) withSettings(e *APIError) *Case {
 	n := &Case{Context: c.Context, asked: e, isDraft: c.isDraft}
 	n.State, n.settings = c.settingsFor(e)
 	return n

@@ -58,8 +58,8 @@ type Options struct {
 	AllSettings bool
 }
 
-// Typed returns the time of the next prompt; the zero time if unknown.
-func (o Options) Typed() time.Time {
+// PromptTime returns the time of the next prompt; the zero time if unknown.
+func (o Options) PromptTime() time.Time {
 	if o.WrongClock {
 		return time.Time{}
 	}

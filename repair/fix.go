@@ -29,8 +29,8 @@ func lastOf(blocks []*request.Block, match func(*request.Block) bool) *request.B
 	return nil
 }
 
-// hasContentBeside reports whether the message has content besides the block.
-func (x *Fault) hasContentBeside() bool {
+// hasOtherContent reports whether the message has content besides the block.
+func (x *Fault) hasOtherContent() bool {
 	return slices.ContainsFunc(x.message.Blocks(), func(b *request.Block) bool { return b != x.block && isContent(b) })
 }
 

@@ -24,7 +24,7 @@ func fixBlank(x *Fault) []Fix {
 		return nil
 	}
 	var fixes []Fix
-	if x.hasContentBeside() {
+	if x.hasOtherContent() {
 		fixes = alike(removal(x.block, "The blank text is removed. The rest of the message stays.", ""))
 	}
 	return append(fixes, x.fillBlank(x.block), x.placeholderAfterThinking(x.step, x.block))

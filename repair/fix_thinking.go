@@ -165,7 +165,7 @@ func fixThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	if len(x.thoughts()) == 1 && !x.hasContentBeside() {
+	if len(x.thoughts()) == 1 && !x.hasOtherContent() {
 		return append(fixEncrypted(x), fixThinkingOff(x)...)
 	}
 	return append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))

@@ -131,7 +131,7 @@ type locator struct {
 
 func (l *locator) locate() func(Finding) bool {
 	if l.e.Rule == "R8" {
-		return l.nonEmpty(l.inMessage(l.newest()))
+		return l.nonEmpty(l.messageFilter(l.newest()))
 	}
 	called, beside, items := l.namedRecords()
 	block, turn := blockAndTurn(l.s, l.e)
@@ -142,14 +142,14 @@ func (l *locator) locate() func(Finding) bool {
 		func(f Finding) bool { return block != nil && f.Ref == block.Ref() && f.Block == block.Index },
 		func(f Finding) bool { return block != nil && f.Ref == block.Ref() },
 		func(f Finding) bool { return turn[f.Ref.Message] },
-		l.inMessage(l.nearest()),
+		l.messageFilter(l.nearest()),
 	} {
 		if at := l.nonEmpty(in); at != nil {
 			return at
 		}
 	}
 	if isAboutThinking(l.e) && (l.e.Index >= 0 || l.e.Class != ThinkingDisabledViolation) {
-		return l.nonEmpty(l.inMessage(l.newest()))
+		return l.nonEmpty(l.messageFilter(l.newest()))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (l *locator) newest() int {
 	return i
 }
 
-// inMessage selects the findings of message number i, none for -1.
-func (l *locator) inMessage(i int) func(Finding) bool {
+// messageFilter selects the findings of message number i, none for -1.
+func (l *locator) messageFilter(i int) func(Finding) bool {
 	return func(f Finding) bool { return i >= 0 && f.Ref.Message == l.messages[i].Message }
 }

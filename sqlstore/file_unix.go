@@ -101,5 +101,5 @@ func isLocked(path string) (bool, error) {
 	}
 }
 
-// inUse reports whether a connection has the database open.
-func (files fileState) inUse(path string) (bool, error) { return isLocked(path + "-shm") }
+// isInUse reports whether a connection has the database open.
+func (files fileState) isInUse(path string) (bool, error) { return isLocked(path + "-shm") }

@@ -49,5 +49,7 @@ func isLocked(path string) (bool, error) {
 	return false, &fs.PathError{Op: "open", Path: path, Err: err}
 }
 
-// inUse returns true if both side files exist: then SQLite's locks are used, which is always safe.
-func (files fileState) inUse(string) (bool, error) { return files.shm && files.wal != fileStamp{}, nil }
+// isInUse returns true if both side files exist: then SQLite's locks are used, which is always safe.
+func (files fileState) isInUse(string) (bool, error) {
+	return files.shm && files.wal != fileStamp{}, nil
+}

@@ -68,7 +68,7 @@ func (s *Store) needsLocks(files fileState) (bool, error) {
 	if !files.walMode {
 		return true, nil
 	}
-	return files.inUse(s.id.Root)
+	return files.isInUse(s.id.Root)
 }
 
 // readOnce runs f, and reports whether it must be run again because the files changed during an

@@ -161,8 +161,8 @@ func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err 
 	return same, err
 }
 
-// columnsWith returns the quoted columns, with an expression in place of the data.
-func (t *Table) columnsWith(data string) []string {
+// columnList returns the quoted columns, with an expression in place of the data.
+func (t *Table) columnList(data string) []string {
 	cols := make([]string, len(t.Cols))
 	for i, name := range t.Cols {
 		cols[i] = sqlite3.QuoteIdentifier(name)
@@ -180,7 +180,7 @@ func (t *Table) selectWhere(data, rows string) string {
 	if t.DataIndex >= 0 {
 		size = "octet_length(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	}
-	return "SELECT " + strings.Join(t.columnsWith(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
+	return "SELECT " + strings.Join(t.columnList(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
 }
 
 func (v Value) equal(o Value) bool {

@@ -102,7 +102,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return s.newCase(head, r, 0)
 	}
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{
-		Note: warn, InUse: s.inUse, Head: headAt,
+		Note: warn, InUse: s.whyInUse, Head: headAt,
 		Step: a.Step,
 	})
 	return s, err

@@ -41,7 +41,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	}
 	defer d.Close()
 	err = walk(d, head.ID, "", change.MaxText, func(at string, e safedir.Entry, err error) (bool, error) {
-		ref := besideRef(head, at)
+		ref := fileRef(head, at)
 		why, unreadable := safedir.ReadFailure(err)
 		switch {
 		case e.IsFile() && e.TooLarge, e.Exists && e.Mode&fs.ModeSymlink != 0:
@@ -99,8 +99,8 @@ func countMessages(data []byte) (n int, first string) {
 // maxBeside is the greatest depth of folders that are read in a session's folder.
 const maxBeside = 8
 
-// besideRef returns the ref of a file at a path below the folder of the session.
-func besideRef(head change.Head, p string) change.Ref {
+// fileRef returns the ref of a file at a path below the folder of the session.
+func fileRef(head change.Head, p string) change.Ref {
 	ref := change.Ref{Kind: change.KindFile, Project: head.Ref.Project, Session: head.ID, Part: p}
 	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) &&
 		!strings.Contains(name, "/") {

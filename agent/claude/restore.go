@@ -42,7 +42,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	if kept[at].Ref.Kind == change.KindTranscript { // the file does not exist, see [agent.Store]
 		result.Ops = kept[at : at+1 : at+1]
-		result.Ops = append(result.Ops, besideOps(kept, now, at, r.Exact)...)
+		result.Ops = append(result.Ops, fileOps(kept, now, at, r.Exact)...)
 		return result, nil
 	}
 	post, present := kept[at].Post.Data, []byte(nil)
@@ -70,12 +70,12 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if post != nil && (now[at] == nil || !bytes.Equal(post, present)) {
 		result.Ops = append(result.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
 	}
-	result.Ops = append(result.Ops, besideOps(kept, now, at, r.Exact)...)
+	result.Ops = append(result.Ops, fileOps(kept, now, at, r.Exact)...)
 	return result, nil
 }
 
-// besideOps returns the ops for the files beside the transcript kept[at].
-func besideOps(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
+// fileOps returns the ops for the files beside the transcript kept[at].
+func fileOps(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
 	for i, o := range kept {
 		if i == at {
 			continue

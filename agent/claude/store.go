@@ -33,8 +33,8 @@ type store struct {
 
 var _ agent.Store = (*store)(nil)
 
-// inUse returns why the transcript at a path must not be replaced now.
-func (s *store) inUse(p string) string {
+// whyInUse returns why the transcript at a path must not be replaced now.
+func (s *store) whyInUse(p string) string {
 	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 

@@ -177,7 +177,7 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 		return src, st, err
 	}
 	src, err = s.source(head, e)
-	return src, sessionfile.StampOf(s.stamped(head), e), err
+	return src, sessionfile.StampOf(s.readStamped(head), e), err
 }
 
 // source returns the rollout of an entry, read from its file.
@@ -199,8 +199,8 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head.ID) != ""
 }
 
-// stamped implements [sessionfile.Options].Stamped.
-func (s *store) stamped(head change.Head) []byte {
+// readStamped implements [sessionfile.Options].Stamped.
+func (s *store) readStamped(head change.Head) []byte {
 	row, there, same := s.row(head)
 	b := fmt.Append([]byte(head.ID), there, same)
 	if row != nil {

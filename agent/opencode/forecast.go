@@ -30,9 +30,9 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 	}
 	p := render.ProfileFor(o.Version)
 	f := agent.Forecast{Version: p.Version, Thinking: isThinking(loaded, o)}
-	k := s.models.forDir(head.Directory)
+	k := s.models.directoryModels(head.Directory)
 	r := render.Render(loaded, render.Settings{
-		Profile: p, Now: o.Typed(), Missing: isMissing, CanRead: k.canRead,
+		Profile: p, Now: o.PromptTime(), Missing: isMissing, CanRead: k.canRead,
 		Target: k.targetAs(o.Provider),
 	})
 	api := diagnose.ProviderOf(r)

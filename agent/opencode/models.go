@@ -213,8 +213,8 @@ func (m *models) projectFiles(dir string) []string {
 	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
 }
 
-// forDir returns the settings and models that apply in a directory.
-func (m *models) forDir(dir string) *knownModels {
+// directoryModels returns the settings and models that apply in a directory.
+func (m *models) directoryModels(dir string) *knownModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k := m.in[dir]; k != nil {

@@ -49,7 +49,7 @@ func TestAbilities(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		can, known := a.forDir("").canRead(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
+		can, known := a.directoryModels("").canRead(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
 		if can != c.reads || known != c.known {
 			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, can, known, c.reads, c.known)
 		}

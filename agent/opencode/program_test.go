@@ -56,7 +56,7 @@ func TestKilo(t *testing.T) {
 		{"project/.kilo/kilo.json", "8", "8"},
 	} {
 		write(filepath.Join(home, c.path), `{"provider": {"house": {"models": {"m": {"limit": {"context": `+c.window+`}}}}}}`)
-		if got := newModels(&kilo).forDir(project).window(model); got != int(c.want[0]-'0') {
+		if got := newModels(&kilo).directoryModels(project).window(model); got != int(c.want[0]-'0') {
 			t.Errorf("with %s: window = %d, want %s", c.path, got, c.want)
 		}
 	}

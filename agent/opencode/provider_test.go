@@ -126,7 +126,7 @@ func TestTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(c.model)
-			got := newModels(&openCode).forDir(dir).targetAs(c.chosen)(m)
+			got := newModels(&openCode).directoryModels(dir).targetAs(c.chosen)(m)
 			if got != c.want || got.API(m) != c.api {
 				t.Errorf("target = %+v, %v, want %+v, %v", got, got.API(m), c.want, c.api)
 			}
@@ -162,7 +162,7 @@ func TestSettingsInVariables(t *testing.T) {
 	m := request.Model{ProviderID: "mine", ModelID: "m"}
 	want := func(api render.API) {
 		t.Helper()
-		if got := newModels(&openCode).forDir(home).target(m).API(m); got != api {
+		if got := newModels(&openCode).directoryModels(home).target(m).API(m); got != api {
 			t.Errorf("API = %v, want %v", got, api)
 		}
 	}
@@ -180,10 +180,10 @@ func TestSettingsInVariables(t *testing.T) {
 	project := filepath.Join(home, "project")
 	k := newModels(&openCode)
 	k.reset()
-	before := k.forDir(project).state
+	before := k.directoryModels(project).state
 	write(filepath.Join(project, "opencode.json"), "@ai-sdk/azure")
 	k.reset()
-	if k.forDir(project).state == before {
+	if k.directoryModels(project).state == before {
 		t.Error("the settings of a project do not show in the state of its directory")
 	}
 }

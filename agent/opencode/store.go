@@ -174,7 +174,7 @@ func (s *store) environment(
 	if err := s.setUsedProject(ctx, loaded); err != nil {
 		return e, err
 	}
-	k := s.models.forDir(loaded.Directory)
+	k := s.models.directoryModels(loaded.Directory)
 	e = diagnose.Environment{
 		Agent: s.title, Window: k.window, CanRead: k.canRead, Target: k.targetAs(provider),
 		Missing: isMissing, Folder: s.folder,
@@ -203,14 +203,14 @@ func (s *store) prepare(
 // Case implements [agent.Store].
 func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
 	if r.Gone {
-		return diagnose.New((&record.Session{Head: head}).With(r.Changes), r, diagnose.Environment{Agent: s.title}), nil
+		return diagnose.New((&record.Session{Head: head}).Apply(r.Changes), r, diagnose.Environment{Agent: s.title}), nil
 	}
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return nil, err
 	}
 	if len(r.Changes) > 0 {
-		loaded = loaded.With(r.Changes)
+		loaded = loaded.Apply(r.Changes)
 	}
 	return diagnose.New(loaded, r, e), nil
 }
@@ -218,7 +218,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 // Settings implements [agent.Store]. It identifies the settings of the user and the project, and whether the session's
 // folder exists, and the project of that folder.
 func (s *store) Settings(head change.Head) string {
-	settings := s.models.forDir(head.Directory).state
+	settings := s.models.directoryModels(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
 		settings += fmt.Sprintf(" taken over, left behind %t", t.wasNotImported(head.ID))
 	}

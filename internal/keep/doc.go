@@ -19,7 +19,7 @@
 //	          "salvaged " | name       nothing; the readable states of the damaged file of that name were copied
 //	          "new"                    see boltfile
 //	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.Codec]
-//	states    state u64                JSON, see [stored]
+//	states    state u64                JSON, see [storedState]
 //	sessions  session | ^state u64     nothing; session is 16 bytes of the SHA-256 of its id
 //	stores    store                    JSON, see [look]; store is 16 bytes of the SHA-256 of kind, 0, and root
 //

@@ -59,8 +59,8 @@ func (s *State) Lacks(before *State) bool {
 	return s.Lost > 0 || s.Records < before.Records || s.Size < before.Size
 }
 
-// A stored is the stored form of a state. Strings are stored as bytes. Frozen; members are added to it.
-type stored struct {
+// A storedState is the stored form of a state. Strings are stored as bytes. Frozen; members are added to it.
+type storedState struct {
 	Agent    []byte     `json:"agent"`
 	Kind     string     `json:"kind"`
 	Root     []byte     `json:"root"`
@@ -89,7 +89,7 @@ type stored struct {
 func idOf(seq uint64) string { return fmt.Sprintf("k%d", seq) }
 
 func encodeState(s *State) []byte {
-	b, _ := json.Marshal(stored{ // bytes and numbers always marshal
+	b, _ := json.Marshal(storedState{ // bytes and numbers always marshal
 		Agent: []byte(s.Agent), Kind: s.Store.Kind, Root: []byte(s.Store.Root), Dev: s.Store.Dev, Ino: s.Store.Ino,
 		Session: []byte(s.Session), Ref: s.Ref, Title: []byte(s.Title), Folder: []byte(s.Folder), Parent: []byte(s.Parent), Sec: s.Time.Unix(), Nsec: int64(s.Time.Nanosecond()),
 		Why: []byte(s.Why), Messages: s.Messages, First: []byte(s.First), Lost: s.Lost, Unread: []byte(s.Unread), Stamp: s.Stamp[:], Updated: s.Updated,
@@ -99,7 +99,7 @@ func encodeState(s *State) []byte {
 }
 
 func decodeState(seq uint64, b []byte) (State, error) {
-	var t stored
+	var t storedState
 	if err := json.Unmarshal(b, &t); err != nil {
 		return State{}, damageError("state %d: %v", seq, err)
 	}

@@ -33,9 +33,9 @@ type Freed struct {
 
 // Thin removes the states of sessions that a policy does not select, as backups are thinned. Of each session it keeps
 // the newest state of each of the last hours, days and weeks that have one, and in any case the newest state, the
-// newest complete one, the complete one with the most messages, and each state that has more messages, records or bytes
-// than the next one. If the rest is larger than MaxBytes, it then removes the oldest states, except for the newest, the newest
-// complete one and the one with the most messages of each session.
+// newest complete one, the complete one with the most messages, and each state that has more messages, records or
+// bytes than the next one. If the rest is larger than MaxBytes, it then removes the oldest states, except for the
+// newest, the newest complete one and the one with the most messages of each session.
 //
 // It also removes leftovers of a crash, and compacts a file if more than a fifth of it is free, as after a first keep.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
@@ -64,7 +64,7 @@ func (k *Keep) Old(p Policy) (int, error) {
 // thin returns the states to remove and to keep, not counting MaxBytes.
 func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
 	states, err := k.States(Query{})
-	for _, group := range bySession(states) {
+	for _, group := range groupBySession(states) {
 		kept := p.thin(group)
 		for i, s := range group {
 			if kept[i] || !p.Of.matches(&s) {
@@ -144,8 +144,8 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 	return freed, nil
 }
 
-// bySession groups states by session. The states are newest first.
-func bySession(states []State) (groups [][]State) {
+// groupBySession groups states by session. The states are newest first.
+func groupBySession(states []State) (groups [][]State) {
 	type key struct {
 		kind, root string
 		session    string
@@ -282,7 +282,7 @@ const (
 // removable returns the states that may be removed for lack of space, newest first.
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
-	for _, group := range bySession(states) {
+	for _, group := range groupBySession(states) {
 		stay := permanentStates(group)
 		for i, s := range group {
 			if !stay[i] {

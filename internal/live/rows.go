@@ -54,7 +54,7 @@ func rowOf(c Cause) row {
 		}
 	case BeforeRequest, AtStart, Stored:
 	}
-	text := beforeRequestText
+	text := preflightText
 	if c == Stored {
 		text = foundText
 	}

@@ -109,7 +109,7 @@ func sendAgainText(entry string) string {
 	return fmt.Sprintf("Send your prompt again. Undo: mend undo %s", entry)
 }
 
-func beforeRequestText(entry string) string {
+func preflightText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
 

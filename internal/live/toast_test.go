@@ -14,7 +14,7 @@ import (
 func TestToastLength(t *testing.T) {
 	texts := []string{
 		repairedText("qevajo", true, false), repairedText("qevajo", false, true), alreadyRepairedText("qevajo"),
-		endedText(3, "qevajo"), sendAgainText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
+		endedText(3, "qevajo"), sendAgainText("qevajo"), preflightText("qevajo"), limitText(3), failedText(errors.New("locked")),
 		failedText(errors.New("planning for ses_1: the agent is using this session, and a great deal more that nobody has time to read")),
 		trimmedText(12, "qevajo"), nothingTrimmedText,
 		unexplainedText(repair.APIError{}), unexplainedText(repair.APIError{Rule: "R7", Class: repair.ThinkingSignature}),

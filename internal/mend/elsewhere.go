@@ -51,8 +51,8 @@ func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []other
 	return all, errors.Join(errs...)
 }
 
-// openBeside opens another store of the agent.
-func (c *Store) openBeside(path string) (*Store, error) {
+// openAt opens another store of the agent.
+func (c *Store) openAt(path string) (*Store, error) {
 	o := c.opt
 	o.Store, o.Layout = path, ""
 	o.Agents = slices.DeleteFunc(slices.Clone(o.Agents), func(a agent.Agent) bool { return a.Name() != c.agent })
@@ -61,14 +61,14 @@ func (c *Store) openBeside(path string) (*Store, error) {
 
 // CheckOther returns an error if a path is no store of the agent.
 func (c *Store) CheckOther(path string) error {
-	_, err := c.openBeside(path)
+	_, err := c.openAt(path)
 	return err
 }
 
 // openOther opens another store of the agent and lists its sessions, except those for whose id have returns
 // true.
 func (c *Store) openOther(ctx context.Context, path string, have func(id string) bool) (otherStore, error) {
-	other, err := c.openBeside(path)
+	other, err := c.openAt(path)
 	if err != nil {
 		return otherStore{}, err
 	}
@@ -100,7 +100,7 @@ func (c *Store) restoreElsewhere(
 ) (Restored, bool, error) {
 	var beside []otherStore
 	if r.From != "" {
-		other, err := c.openBeside(r.From)
+		other, err := c.openAt(r.From)
 		if err != nil {
 			return done, false, err
 		}

@@ -87,7 +87,7 @@ func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 // cannot be read; Apply reports that.
 func (c *Store) newestEvent() *uint64 {
 	var n uint64
-	if c.journal.readAs(true, func(j *journal.Journal) error { n = j.NewestEvent(); return nil }) != nil {
+	if c.journal.readJournal(true, func(j *journal.Journal) error { n = j.NewestEvent(); return nil }) != nil {
 		return nil
 	}
 	return &n

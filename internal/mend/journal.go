@@ -95,7 +95,7 @@ func (l *Journal) close() {
 
 // read runs f with the journal open for reading, an empty one if none exists. It may run f several times if
 // the journal is read unlocked.
-func (l *Journal) read(f func(*journal.Journal) error) error { return l.readAs(l.Unlocked, f) }
+func (l *Journal) read(f func(*journal.Journal) error) error { return l.readJournal(l.Unlocked, f) }
 
 // readOf returns the result of a function that reads the journal, see [Journal.read].
 func readOf[T any](l *Journal, f func(*journal.Journal) (T, error)) (result T, err error) {
@@ -106,7 +106,7 @@ func readOf[T any](l *Journal, f func(*journal.Journal) (T, error)) (result T, e
 	return result, err
 }
 
-func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
+func (l *Journal) readJournal(unlocked bool, f func(*journal.Journal) error) error {
 	jo := journal.Options{ReadOnly: true, Context: l.Context, Unlocked: unlocked}
 	for range unlockedReads {
 		moved := false

@@ -54,13 +54,13 @@ type Store struct {
 	journal *Journal
 	clock   func() time.Time // the system's, for the age of a stamp
 
-	listed *lastList
-	byID   map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
-	pass   *pass                  // of [Store.WithCache]; nil for a new one with each scan
+	listFacts *lastList
+	byID      map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
+	pass      *pass                  // of [Store.WithCache]; nil for a new one with each scan
 }
 
-// listed has facts about the store and the machine from the list of sessions.
-type listed struct {
+// listFacts has facts about the store and the machine from the list of sessions.
+type listFacts struct {
 	sessions   int    // -1 before the first list
 	newest     string // the newest version of the agent in any of them
 	wrongClock bool   // see [Store.Sessions]; never reset
@@ -69,13 +69,13 @@ type listed struct {
 // A lastList has the facts of the last list. It is safe for concurrent use.
 type lastList struct {
 	mu sync.Mutex
-	listed
+	listFacts
 }
 
-func (l *lastList) get() listed {
+func (l *lastList) get() listFacts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.listed
+	return l.listFacts
 }
 
 // update evaluates a list of sessions. It returns true when it first finds the machine's clock wrong.
@@ -102,7 +102,7 @@ func Open(o Options) (*Store, error) {
 		o.Journal = OpenJournal("")
 	}
 	return &Store{
-		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{listed: listed{sessions: -1}},
+		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listFacts: &lastList{listFacts: listFacts{sessions: -1}},
 	}, nil
 }
 
@@ -145,7 +145,7 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 		return nil, err
 	}
 	ahead := countFuture(heads, c.opt.Now())
-	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
+	if c.listFacts.update(heads, ahead > 0) && c.opt.Note != nil {
 		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, "+
 			"so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with "+
 			"--force.", ahead, len(heads)))
@@ -182,7 +182,7 @@ func countFuture(heads []change.Head, now time.Time) int {
 
 func (c *Store) repairOptions() repair.Options {
 	return repair.Options{
-		Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking,
+		Now: c.opt.Now(), WrongClock: c.listFacts.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking,
 		Provider: c.opt.Provider, AllSettings: c.opt.AllSettings,
 	}
 }

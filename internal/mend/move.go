@@ -173,15 +173,15 @@ func aliases(folder string) []string {
 	}
 }
 
-// An owned is a session with the index of its store.
-type owned struct {
+// A storeSession is a session with the index of its store.
+type storeSession struct {
 	change.Head
 	store int
 }
 
 // homelessSessions returns the sessions of all stores whose folders are missing, and for each folder of a
 // session whether it is missing.
-func homelessSessions(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
+func homelessSessions(ctx context.Context, stores []*Store) (gone []storeSession, isGone map[string]bool, unread []error) {
 	isGone = map[string]bool{}
 	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
@@ -196,7 +196,7 @@ func homelessSessions(ctx context.Context, stores []*Store) (gone []owned, isGon
 				isGone[h.Directory] = place.Gone(h.Directory)
 			}
 			if isGone[h.Directory] {
-				gone = append(gone, owned{h, i})
+				gone = append(gone, storeSession{h, i})
 			}
 		}
 	}
@@ -221,14 +221,14 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 	slices.Sort(known)
 	// subfolders sort directly after their folder
 	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") }
-	slices.SortStableFunc(gone, func(a, b owned) int {
+	slices.SortStableFunc(gone, func(a, b storeSession) int {
 		return strings.Compare(inOrder(a.Directory), inOrder(b.Directory))
 	})
 	var finder place.Finder
 	for len(gone) > 0 && ctx.Err() == nil {
 		f := GoneFolder{Folder: gone[0].Directory}
 		n := 0
-		var projects []owned // the newest session of each project
+		var projects []storeSession // the newest session of each project
 		at := map[project]int{}
 		for n < len(gone) {
 			o := gone[n]
@@ -249,7 +249,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context,
 			worktree string,
 		) int {
-			i := slices.IndexFunc(projects, func(o owned) bool {
+			i := slices.IndexFunc(projects, func(o storeSession) bool {
 				return stores[o.store].store.SameRepository(ctx, o.Head, worktree)
 			})
 			if i < 0 {

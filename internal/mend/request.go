@@ -21,7 +21,7 @@ func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error
 
 // agentVersion returns the agent version for diagnoses: the option, or else the newest version of the
 // sessions that [Store.Sessions] listed; "" if none has a version.
-func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
+func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listFacts.get().newest) }
 
 // A Version is a version of the agent and its nearest known one.
 type Version struct {

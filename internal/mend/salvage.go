@@ -96,7 +96,7 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 	if id.Kind != "sqlite" {
 		return nil
 	}
-	_ = c.journal.readAs(true, func(j *journal.Journal) error { // a journal that cannot be read is reported elsewhere
+	_ = c.journal.readJournal(true, func(j *journal.Journal) error { // a journal that cannot be read is reported elsewhere
 		clear(lost)
 		es, err := j.List(journal.Query{Store: &id, Cause: change.CauseSalvage, State: change.Committed, InForce: true})
 		for _, e := range es {

@@ -62,7 +62,7 @@ func (f *Finding) Fixable() bool {
 // sessions of the store, Scan keeps the summary for [Store.Look].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listed.get().sessions
+		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listFacts.get().sessions
 		p.start(heads)
 		lost := c.salvageLosses()
 		var summary Summary
@@ -194,7 +194,7 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
 // the store cannot find one. The error wraps [ErrNoSession] if none exists.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
-	if c.listed.get().sessions > 0 { // repairOptions needs one list
+	if c.listFacts.get().sessions > 0 { // repairOptions needs one list
 		if head, err := c.store.SessionByID(ctx, id); err == nil {
 			return head, nil
 		}

@@ -131,7 +131,7 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	top := g.roots[len(g.roots)-1]
 	g.inside = g.confidence(f.treeOf(filepath.Dir(top)).top) > 0
 	g.addHere(top)
-	g.addBeside(top)
+	g.addSiblings(top)
 	for _, known := range s.Known {
 		g.add(known, false)
 	}
@@ -235,8 +235,8 @@ func (g *search) isKnown(dir string) bool {
 	})
 }
 
-// addBeside adds the folders beside the topmost missing one, which may have been renamed.
-func (g *search) addBeside(top string) {
+// addSiblings adds the folders beside the topmost missing one, which may have been renamed.
+func (g *search) addSiblings(top string) {
 	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
 		g.add(dir, isSimilar(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
 	}

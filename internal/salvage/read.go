@@ -299,7 +299,7 @@ func (s *scan) readSchema() bool {
 	s.free, _ = s.freelist()
 	buf := make([]byte, s.pageSize)
 	for n := uint32(2); n <= s.size(); n++ {
-		if s.walk.wasSeen(n) || s.isFree(n) {
+		if s.walk.isSeen(n) || s.isFree(n) {
 			continue
 		}
 		p := s.read(n, buf)
@@ -755,7 +755,7 @@ func (s *scan) searchPages(tables []*Table) error {
 	buf := make([]byte, s.pageSize)
 	for n := uint32(1); n <= s.pages; n++ {
 		suspect := s.suspects[n]
-		if s.walk.wasSeen(n) && suspect == nil {
+		if s.walk.isSeen(n) && suspect == nil {
 			continue
 		}
 		if err := s.step(); err != nil {

@@ -26,7 +26,7 @@ func newWalker(f *file, step func() error) *walker {
 	return &walker{file: f, seen: make([]uint64, f.pages/64+1), left: map[uint32]bool{}, step: step}
 }
 
-func (w *walker) wasSeen(n uint32) bool { return w.seen[n/64]&(1<<(n%64)) != 0 }
+func (w *walker) isSeen(n uint32) bool { return w.seen[n/64]&(1<<(n%64)) != 0 }
 
 // leave gives back a page: another tree may enter it.
 func (w *walker) leave(n uint32) {
@@ -36,7 +36,7 @@ func (w *walker) leave(n uint32) {
 
 // enter reads a page on a level of a tree; ok is false if it must not be entered.
 func (w *walker) enter(n uint32, level int) (page, bool) {
-	if w.err != nil || n < 1 || n > w.pages || level >= maxDepth || w.wasSeen(n) {
+	if w.err != nil || n < 1 || n > w.pages || level >= maxDepth || w.isSeen(n) {
 		return page{}, false
 	}
 	if w.err = w.step(); w.err != nil {
@@ -70,7 +70,7 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	}
 	if p.kind() != tableInterior {
 		leaf(&p, in)
-		return p.emptyBelow(level)
+		return p.countEmpty(level)
 	}
 	cells, right, whole := p.children(w.file)
 	if !whole || len(cells) == 0 && level > 0 {
@@ -93,9 +93,9 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	return faults + w.tableAt(right, span{lo, in.hi, in.sure && whole}, level+1, leaf)
 }
 
-// emptyBelow returns 1 for a page without cells below a root: SQLite never leaves such a page, so it belongs to
+// countEmpty returns 1 for a page without cells below a root: SQLite never leaves such a page, so it belongs to
 // another tree.
-func (p *page) emptyBelow(level int) int {
+func (p *page) countEmpty(level int) int {
 	if level > 0 && p.u16(p.start+3) == 0 {
 		return 1
 	}
@@ -130,7 +130,7 @@ func (x *indexWalk) walk(n uint32, lo, hi []Value, level int) {
 		return
 	}
 	if p.kind() == indexLeaf {
-		x.faults += p.emptyBelow(level)
+		x.faults += p.countEmpty(level)
 		x.leaf(&p, lo, hi)
 		return
 	}
@@ -271,7 +271,7 @@ func (f *file) freelist() (free []uint64, whole bool) {
 // to no tree.
 func (f *file) guessFree(walk *walker, free []uint64) {
 	buf := make([]byte, f.pageSize)
-	isOpen := func(n uint32) bool { return n >= 2 && n <= f.pages && !walk.wasSeen(n) }
+	isOpen := func(n uint32) bool { return n >= 2 && n <= f.pages && !walk.isSeen(n) }
 	for n := uint32(2); n <= f.pages; n++ {
 		if !isOpen(n) {
 			continue

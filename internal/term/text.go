@@ -33,11 +33,11 @@ var (
 // style returns a function that gives a value the attributes.
 func style(attributes ...color.Attribute) func(value any) Text {
 	c := color.New(attributes...)
-	return func(value any) Text { return Text(c.Sprint(escaped(value))) }
+	return func(value any) Text { return Text(c.Sprint(toText(value))) }
 }
 
-// escaped returns the text of a value, which has no controls unless it is a Text.
-func escaped(value any) Text {
+// toText returns the text of a value, which has no controls unless it is a Text.
+func toText(value any) Text {
 	if text, ok := value.(Text); ok {
 		return text
 	}
@@ -48,7 +48,7 @@ func escaped(value any) Text {
 func Sprintf(format string, args ...any) Text {
 	for i, arg := range args {
 		if !isNumber(arg) {
-			args[i] = escaped(arg)
+			args[i] = toText(arg)
 		}
 	}
 	return Text(fmt.Sprintf(format, args...))
@@ -152,8 +152,8 @@ func FirstSentence(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// Capitalized returns the text with a capital first letter.
-func Capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// Capitalize returns the text with a capital first letter.
+func Capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // ShortenHome replaces the user's home folder at the start of a path by "~".
 func ShortenHome(path string) string {

@@ -99,7 +99,7 @@ func Align(rows [][]any, width int) []Text {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], ansi.StringWidth(string(escaped(cell))))
+			widths[i] = max(widths[i], ansi.StringWidth(string(toText(cell))))
 		}
 	}
 	lines := make([]Text, len(rows))
@@ -109,7 +109,7 @@ func Align(rows [][]any, width int) []Text {
 			if widths[i] == 0 {
 				continue
 			}
-			text := string(escaped(cell))
+			text := string(toText(cell))
 			line.WriteString(text)
 			if i == len(row)-1 {
 				break

@@ -305,7 +305,7 @@ func (c *Conversation) findBreaks() {
 	v := *c
 	v.walked, v.guessed = maps.Clone(c.walked), map[string]bool{}
 	for r := c.Chain[0]; !c.mayBegin(r); {
-		b := Break{Record: r, Why: c.breakCause(r), Next: v.freeBefore(r)}
+		b := Break{Record: r, Why: c.breakCause(r), Next: v.previousFree(r)}
 		if b.Next == nil || b.Why == ParentCycle && !c.InCycle(r) {
 			return
 		}
@@ -316,8 +316,8 @@ func (c *Conversation) findBreaks() {
 	}
 }
 
-// freeBefore returns the last record before r in the file with which the conversation can continue, or nil.
-func (c *Conversation) freeBefore(r *Record) *Record {
+// previousFree returns the last record before r in the file with which the conversation can continue, or nil.
+func (c *Conversation) previousFree(r *Record) *Record {
 	for _, o := range slices.Backward(c.order[:c.Place(r)]) {
 		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID ||
 			o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID {

@@ -15,7 +15,7 @@ func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref, open: map[string]*message{}}
 	b.request.Model = c.nextModel()
 	b.addMessages()
-	b.leaveOut()
+	b.dropUnsent()
 	b.join()
 	b.addPrompt()
 	return b.request
@@ -207,8 +207,8 @@ func (b *builder) addAttachment(r *Record) {
 	}
 }
 
-// leaveOut removes everything that the program does not send.
-func (b *builder) leaveOut() {
+// dropUnsent removes everything that the program does not send.
+func (b *builder) dropUnsent() {
 	b.dropBlank()
 	b.dropThinkingOnly()
 	b.pairCalls()

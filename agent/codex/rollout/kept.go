@@ -74,7 +74,7 @@ func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed
 	wanted, _ := parseLines(old)
 	for i := range wanted {
 		l := &wanted[i]
-		if l.isUnique(edited) && !slices.ContainsFunc(at[l.moment()], l.isIn) {
+		if l.isUnique(edited) && !slices.ContainsFunc(at[l.moment()], l.isContained) {
 			records++
 			if l.isMessage() {
 				messages++
@@ -101,8 +101,8 @@ var contents = []string{
 	"replacement_history",
 }
 
-// isIn reports whether now, a later state of the line, has all texts of the line.
-func (l *line) isIn(now *line) bool {
+// isContained reports whether now, a later state of the line, has all texts of the line.
+func (l *line) isContained(now *line) bool {
 	return now.subtype == l.subtype && !slices.ContainsFunc(contents,
 		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
 }

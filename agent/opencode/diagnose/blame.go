@@ -9,9 +9,9 @@ import (
 	"mend/repair"
 )
 
-// inSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. An
+// withSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. An
 // error about an open tool loop shows whether the model is asked to think, if the session does not.
-func (c *simulation) inSettings(e *repair.APIError) *simulation {
+func (c *simulation) withSettings(e *repair.APIError) *simulation {
 	n := *c
 	if e != nil || c.asked != nil {
 		n = *c.withSession(c.s)
@@ -24,7 +24,7 @@ func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	}
 	if target, other := n.targetOf(*e); other {
 		n.env.Target = func(request.Model) render.Target { return target }
-		n.derived = derived{}
+		n.cache = cache{}
 		n.settings = n.settingsFor(n.s)
 		return &n
 	}

@@ -20,7 +20,7 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 		Busy: c.whyBusy(), Newer: c.newer(), Window: e.Window, All: r.AllSettings || r.Latent, Asked: r.Classes,
 		OfRequest: isRequestFault, Rebrand: c.env.Rebrand,
 		Settings: func(s repair.State, e *repair.APIError) (repair.State, []repair.Setting) {
-			n := s.(*simulation).inSettings(e)
+			n := s.(*simulation).withSettings(e)
 			return n, n.shownSettings()
 		},
 		Writing: func(s repair.State, f finding) bool { return s.(*simulation).isWriting(f) },

@@ -24,7 +24,7 @@ func whyUnreadable(c *simulation, f finding) string {
 		r = &m.Record
 	}
 	if r.Unreadable() {
-		return fmt.Sprintf("%s cannot be read: %s.", capitalized(kindWords(f.Ref.Kind)), f.Text)
+		return fmt.Sprintf("%s cannot be read: %s.", capitalize(kindWords(f.Ref.Kind)), f.Text)
 	}
 	return fmt.Sprintf("OpenCode fails on %s, which is damaged: %s.", kindWords(f.Ref.Kind), f.Text)
 }
@@ -41,7 +41,7 @@ func kindWords(k change.Kind) string {
 	}
 }
 
-func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func whyField(_ *simulation, f finding) string {
 	return fmt.Sprintf("OpenCode crashes on %s: %s.", kindWords(f.Ref.Kind), f.Text)
@@ -138,7 +138,7 @@ func whyDefect(_ *simulation, f finding) string {
 			return fmt.Sprintf("The file of %s has no id in it, so its order among the others is unknown, and mend cannot "+
 				"tell what OpenCode sends.", kindWords(f.Ref.Kind))
 		}
-		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalized(kindWords(f.Ref.Kind)),
+		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalize(kindWords(f.Ref.Kind)),
 			f.Text)
 	}
 	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)

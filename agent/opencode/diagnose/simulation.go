@@ -29,16 +29,16 @@ type simulation struct {
 	newest string // the message id of the newest answer
 	busy   bool   // the agent is still writing it
 
-	derived
+	cache
 }
 
-// derived has the cached results about one state of a session.
-type derived struct {
+// cache has the cached results about one state of a session.
+type cache struct {
 	cachedIndex  *index            // see [simulation.index]
 	stored       repair.Stored     // see [simulation.Stored]
 	blind        map[string]string // see [simulation.whyHidden]
 	cachedView   *render.View      // see [simulation.view]
-	requests     []rendered        // see [simulation.render]
+	requests     []settingRequest  // see [simulation.render]
 	cachedScreen *[]render.Failure // see [simulation.screen]
 	cachedFacts  *facts            // see [simulation.known]
 }
@@ -101,7 +101,7 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 }
 
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
-	c := &simulation{s: s, request: r, env: e, now: r.Typed(), texts: repair.TextsOf(r)}
+	c := &simulation{s: s, request: r, env: e, now: r.PromptTime(), texts: repair.TextsOf(r)}
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
@@ -126,7 +126,7 @@ func (c *simulation) whyBusy() string {
 // withSession returns the simulation of another state of the session.
 func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
-	n.s, n.newest, n.derived = s, "", derived{}
+	n.s, n.newest, n.cache = s, "", cache{}
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -169,8 +169,8 @@ func (c *simulation) view() *render.View {
 	return c.cachedView
 }
 
-// A rendered request is the request of a setting.
-type rendered struct {
+// A settingRequest is the request of a setting.
+type settingRequest struct {
 	render.Request
 	setting
 }
@@ -192,7 +192,7 @@ func (c *simulation) render(set setting) render.Request {
 	if c.newer() != "" {
 		c.markUnknown(r.Turns)
 	}
-	c.requests = append(c.requests, rendered{r, set})
+	c.requests = append(c.requests, settingRequest{r, set})
 	return r
 }
 

@@ -114,8 +114,8 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// With returns the session after changes to its record, its messages and their parts.
-func (s *Session) With(changes []change.Op) *Session {
+// Apply returns the session after changes to its record, its messages and their parts.
+func (s *Session) Apply(changes []change.Op) *Session {
 	n, parts := s.Clone(), map[string][]Part{}
 	all := map[change.Ref]change.Record{}
 	for r := range s.Records {

@@ -184,7 +184,7 @@ func (tr *treeReader) readProject(s *record.Session) {
 	}
 	defer d.Close()
 	name := path.Base(at)
-	if !tr.readInto(&r, d, name) {
+	if !tr.fillRecord(&r, d, name) {
 		return
 	}
 	if e, err := d.Stat(name); r.Unreadable() && err == nil &&
@@ -210,7 +210,7 @@ func (tr *treeReader) readDiff(s *record.Session) {
 	switch name := s.ID + suffix; {
 	case !tr.raw:
 		_, _ = tr.stat(d, name) // the stamp includes an error
-	case tr.readInto(&r, d, name):
+	case tr.fillRecord(&r, d, name):
 		s.Diff = r
 	}
 }
@@ -261,7 +261,7 @@ func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] 
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	tr.eachMessage(f, func(ref change.Ref, name string) {
 		r := change.Record{Ref: ref}
-		if !tr.readInto(&r, f.dir, name) {
+		if !tr.fillRecord(&r, f.dir, name) {
 			return
 		}
 		m := record.Message{Record: r, ID: ref.Message}
@@ -322,7 +322,7 @@ func (tr *treeReader) readParts(message change.Ref) []record.Part {
 		ref.Part = id
 		r := change.Record{Ref: ref}
 		switch {
-		case !tr.readInto(&r, d, name):
+		case !tr.fillRecord(&r, d, name):
 		case tr.raw:
 			parts = append(parts, record.Part{Record: r, ID: id})
 		default:

@@ -163,11 +163,11 @@ func (tr *treeReader) recordIDs(path string) (ids []string) {
 // record with several hard links is read, but cannot be replaced.
 func (tr *treeReader) readRecord(d *safedir.Dir, ref change.Ref) (change.Record, bool) {
 	r := change.Record{Ref: ref}
-	return r, tr.readInto(&r, d, ref.ID()+suffix)
+	return r, tr.fillRecord(&r, d, ref.ID()+suffix)
 }
 
-// readInto is readRecord for a record that has only a ref.
-func (tr *treeReader) readInto(r *change.Record, d *safedir.Dir, name string) bool {
+// fillRecord is readRecord for a record that has only a ref.
+func (tr *treeReader) fillRecord(r *change.Record, d *safedir.Dir, name string) bool {
 	e, err := tr.readEntry(d, name)
 	if why, ok := safedir.ReadFailure(err); ok {
 		r.Defect = &change.Defect{Kind: change.Unreadable, Why: why}

@@ -216,7 +216,7 @@ func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
 		if len(all) == 0 {
 			r.findKept(ctx, c)
 		}
-		return r.findBeside(ctx, c, all)
+		return r.findOtherStores(ctx, c, all)
 	}
 	return nil
 }
@@ -232,8 +232,8 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	}
 }
 
-// findBeside finds other stores of the agent with sessions that this one lacks.
-func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
+// findOtherStores finds other stores of the agent with sessions that this one lacks.
+func (r *scanReport) findOtherStores(ctx context.Context, c *mend.Store, all []change.Head) error {
 	beside, err := c.OtherStores(ctx, all)
 	for _, b := range beside {
 		if b.Err != nil || b.PromptsOnly {

@@ -102,7 +102,7 @@ func runVerify(ctx context.Context, env *frame.Env, files []string, head string)
 	if len(files) > 0 {
 		return left
 	}
-	return env.Both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
+	return env.Both(ctx, a.checkKeptFiles(ctx, env), a.checkKept(ctx, env))
 }
 
 // add adds what was found intact, and says so.
@@ -115,9 +115,9 @@ func (a *VerifyAnswer) add(env *frame.Env, what string, r journal.Report) {
 	}
 }
 
-// checkBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
+// checkKeptFiles checks the files beside the stores that undo needs: archives of rows, folders, whole
 // databases.
-func (a *VerifyAnswer) checkBeside(ctx context.Context, env *frame.Env) error {
+func (a *VerifyAnswer) checkKeptFiles(ctx context.Context, env *frame.Env) error {
 	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed, InForce: true, Agent: env.AgentName})
 	if err != nil {
 		return err

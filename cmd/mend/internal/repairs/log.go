@@ -401,21 +401,21 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 		return err
 	}
 	defer func() { left = errors.Join(left, os.RemoveAll(dir)) }()
-	var journals []exported
+	var journals []exportedJournal
 	for i, file := range files {
 		x, err := readExport(ctx, mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i))), file, id, q)
 		if err != nil && ctx.Err() == nil {
 			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
 			continue
 		}
-		at := slices.IndexFunc(journals, func(y exported) bool { return y.id == x.id })
+		at := slices.IndexFunc(journals, func(y exportedJournal) bool { return y.id == x.id })
 		if at < 0 {
 			journals = append(journals, x)
 		} else if journals[at].events < x.events {
 			journals[at] = x
 		}
 	}
-	if named := func(x exported) bool { return len(x.entries) > 0 }; id != "" && left == nil && !slices.ContainsFunc(journals, named) {
+	if named := func(x exportedJournal) bool { return len(x.entries) > 0 }; id != "" && left == nil && !slices.ContainsFunc(journals, named) {
 		id, session = "", id
 		for i, x := range journals {
 			if journals[i].entries, err = x.journal.Log(q); err != nil {
@@ -456,8 +456,8 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	var sessions []sessionKey
 	known := map[sessionKey]bool{}
 	for _, e := range all {
-		if of := (sessionKey{e.Store.Agent, e.Session}); !known[of] {
-			known[of], sessions = true, append(sessions, of)
+		if key := (sessionKey{e.Store.Agent, e.Session}); !known[key] {
+			known[key], sessions = true, append(sessions, key)
 			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
 		}
 	}
@@ -471,8 +471,8 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
-// An exported is the journal of an export, with the requested entries. The export with the most events is the newest.
-type exported struct {
+// An exportedJournal is the journal of an export, with the requested entries. The export with the most events is the newest.
+type exportedJournal struct {
 	journal *mend.Journal
 	id      string
 	events  int
@@ -480,7 +480,7 @@ type exported struct {
 }
 
 // readExport makes the journal l of an export.
-func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) (x exported, err error) {
+func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) (x exportedJournal, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return x, err
@@ -490,7 +490,7 @@ func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal
 	if err != nil {
 		return x, err
 	}
-	x = exported{journal: l, events: report.Events}
+	x = exportedJournal{journal: l, events: report.Events}
 	if x.id, err = l.ID(); err != nil {
 		return x, err
 	}

@@ -174,14 +174,14 @@ func (v *undoRun) revert() error {
 		}
 	}
 	question, leftOut := "", int64(0)
-	var done reverted
+	var done repairIDs
 	if done.all = repairsOf(sessions); len(done.all) > 0 {
 		named := map[string]bool{}
 		for _, s := range sessions {
 			named[s.Session] = named[s.Session] || len(s.Repairs) > 0
 		}
 		done.name = frame.NameRepairs(len(done.all), len(named), v.Entry(done.all[0]))
-		question = term.Capitalized(v.Verb) + " " + done.name + "?"
+		question = term.Capitalize(v.Verb) + " " + done.name + "?"
 	}
 	return v.Run(v.Ctx, v.flags, frame.Job{
 		Question: question, Failed: failed, N: len(v.Todo),
@@ -245,7 +245,7 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 		if len(sessions) > 1 {
 			what += fmt.Sprintf(" in %d sessions", len(sessions))
 		}
-		v.Printf("%s would %s %s.\n", term.Capitalized(v.Verb), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
+		v.Printf("%s would %s %s.\n", term.Capitalize(v.Verb), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
 	}
 }
 
@@ -270,8 +270,8 @@ func repairsOf(sessions []*frame.SessionReversal) (all []string) {
 	return all
 }
 
-// reverted has the ids of repairs.
-type reverted struct {
+// repairIDs has the ids of repairs.
+type repairIDs struct {
 	all  []string // to be undone or applied again
 	name string   // of all of them
 	made []string // that were undone or applied again
@@ -279,7 +279,7 @@ type reverted struct {
 
 // printReversal prints the repairs that were undone or applied again, starting with the entry e, and how to revert
 // that.
-func (v *undoRun) printReversal(e change.Entry, done reverted) {
+func (v *undoRun) printReversal(e change.Entry, done repairIDs) {
 	what, id, n := done.name, e.ID, len(done.made)
 	undo, redo := "mend undo "+id, "mend undo --redo "+done.all[len(done.all)-1]
 	switch {
