@@ -276,6 +276,15 @@ func (c *conn) isEventNumberTaken(id string) (bool, error) {
 	return c.Has(ahead, sqlstore.Text(id))
 }
 
+// isParentMissing returns [record.Session].ParentMissing.
+func (c *conn) isParentMissing(s *record.Session) (bool, error) {
+	if s.Parent == "" {
+		return false, nil
+	}
+	exists, err := c.Has(`SELECT 1 FROM session WHERE id = ?1`, sqlstore.Text(s.Parent))
+	return err == nil && !exists, err
+}
+
 // loadWorkspace checks whether the agent can use the session's workspace.
 func (c *conn) loadWorkspace(s *record.Session) error {
 	workspace, ok := s.Info.Col("workspace_id")

@@ -66,8 +66,8 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	return c.loadRest(s, h)
 }
 
-// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, and whether the
-// numbers of its next events are free.
+// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, whether the
+// numbers of its next events are free, and whether its parent exists.
 func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err := c.loadProject(s); err != nil {
 		return err
@@ -76,10 +76,13 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if s.EventNumberTaken, err = c.isEventNumberTaken(s.ID); err != nil {
 		return err
 	}
+	if s.ParentMissing, err = c.isParentMissing(s); err != nil {
+		return err
+	}
 	for col := range s.ProjectRow.Cols.All {
 		h.addValue(sqlstore.ColValue(col))
 	}
-	flags := fmt.Sprint(s.EventNumberTaken, s.ProjectMissing, s.InWorkspace)
+	flags := fmt.Sprint(s.EventNumberTaken, s.ProjectMissing, s.InWorkspace, s.ParentMissing)
 	for _, text := range [...]string{s.Newer, s.Home, s.WorkspaceFault, s.Workspace, flags} {
 		h.addValue(sqlstore.Text(text))
 	}

@@ -24,7 +24,7 @@
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
 //	field, screen    missing fields                    the session's value, or a neutral    nothing
-//	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
+//	beside, order, nothing, name, session, no-session, unlisted, orphan, stray, hidden, place, unavailable: see [rows]
 //
 // # What a fix never does
 //

@@ -67,6 +67,8 @@ func TestUnlisted(t *testing.T) {
 		shown     repair.Shown
 	}{
 		{"update session set time_archived = 5", repair.Note, repair.Archived},
+		{"update session set parent_id = 'ses_gone'", repair.Note, repair.Hidden},
+		{"update session set parent_id = id", 0, repair.Listed},
 		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project", repair.Broken, repair.Hidden},
 		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree || '/x', 1, time_updated + 1, '[]' from project", 0, repair.Listed},
 		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated - 1, '[]' from project", 0, repair.Listed},

@@ -211,6 +211,35 @@ func findUnlisted(c *simulation) []finding {
 	}}
 }
 
+// findOrphan finds the session of a subagent whose main session does not exist.
+func findOrphan(c *simulation) []finding {
+	if !c.s.ParentMissing {
+		return nil
+	}
+	return []finding{{
+		Ref: c.s.Info.Ref,
+		Text: fmt.Sprintf("The session is a subagent's, and its main session %.60s does not exist. OpenCode lists it nowhere.",
+			c.s.Parent),
+	}}
+}
+
+// orphanFixes returns the fix that makes the session a main session, if the user asks for it.
+func orphanFixes(c *simulation, _ finding) []repair.Fix {
+	if !c.request.Restore {
+		return nil
+	}
+	return []repair.Fix{{
+		Text:  "The session becomes a main session.",
+		Loses: "The id of its main session, which does not exist.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
+			d.s.Info = d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull})
+			d.s.Parent, d.s.ParentMissing = "", false
+			return nil
+		}),
+	}}
+}
+
 func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, found := jsonedit.Get(s.Info.Data, "time", "archived")

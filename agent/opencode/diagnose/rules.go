@@ -219,6 +219,15 @@ var rows = []repair.Rule{
 		Loses: "The id of its former project.",
 	},
 	{
+		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findOrphan),
+		Fixes: fixes(orphanFixes),
+		Meaning: "The session of a subagent whose main session does not exist. OpenCode lists such a session only with its " +
+			"main session, so it can only be opened by its id.",
+		Fix:     "mend restore lists the session as a main session.",
+		Loses:   "The id of the main session, which does not exist.",
+		Example: "An import of this session alone, or another tool that removed the main session.",
+	},
+	{
 		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived),
 		Fixes:   fixes(archivedFixes),
 		Meaning: "The session is archived, so OpenCode does not list it.",

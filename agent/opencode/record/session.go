@@ -24,9 +24,11 @@ type Session struct {
 	// ProjectMissing means that the session's row names a project that the database lacks and that the agent will not
 	// create. Home is then the id of the project whose folder contains the session's directory, or "".
 	ProjectMissing bool
-	ProjectRow     change.Record // of the session's project; its Ref is the zero Ref if it does not exist
-	Home           string
-	Diff           change.Record // the session's file changes, for a copy of a tree; its Ref may be zero
+	// ParentMissing means that the database lacks the session that started this one as a subagent's.
+	ParentMissing bool
+	ProjectRow    change.Record // of the session's project; its Ref is the zero Ref if it does not exist
+	Home          string
+	Diff          change.Record // the session's file changes, for a copy of a tree; its Ref may be zero
 	// WorkspaceFault is the end of a sentence: why the agent cannot use the workspace that the session's row names; ""
 	// if it can, or if the row names none.
 	WorkspaceFault string

@@ -263,7 +263,7 @@ func applyAside(b *Batch, c *mend.Store, done mend.Restored) error {
 // StateTexts describe the states of restorable sessions.
 var StateTexts = map[string]string{
 	string(repair.Archived):  "It is archived.",
-	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
+	string(repair.Hidden):    "Its agent does not list it.",
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
 	mend.Deleted:             "The agent no longer has any of it.",
 	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
