@@ -202,21 +202,22 @@ func TestRealExpiring(t *testing.T) {
 	cmd := install(t)
 	for i, c := range []struct {
 		settings string
-		days     int // of the transcript
+		days     int  // of the transcript
+		ignored  bool // the program accepts none of the settings because of another field, and deletes nothing
 	}{
-		{"{}", 29},
-		{"{}", 31},
-		{`{"cleanupPeriodDays": 50}`, 40},
-		{`{"cleanupPeriodDays": 5}`, 6},
-		{`{"cleanupPeriodDays": 0}`, 40},
-		{`{"cleanupPeriodDays": -1}`, 40},
-		{`{"cleanupPeriodDays": "50"}`, 40},
-		{`{"cleanupPeriodDays": 1.5}`, 40},
-		{`{"cleanupPeriodDays": null}`, 40},
-		{`{"cleanupPeriodDays": 50, "model": 7}`, 40},
-		{`{"cleanupPeriodDays": 5`, 40},
-		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40},
-		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6},
+		{"{}", 29, false},
+		{"{}", 31, false},
+		{`{"cleanupPeriodDays": 50}`, 40, false},
+		{`{"cleanupPeriodDays": 5}`, 6, false},
+		{`{"cleanupPeriodDays": 0}`, 40, false},
+		{`{"cleanupPeriodDays": -1}`, 40, false},
+		{`{"cleanupPeriodDays": "50"}`, 40, false},
+		{`{"cleanupPeriodDays": 1.5}`, 40, false},
+		{`{"cleanupPeriodDays": null}`, 40, false},
+		{`{"cleanupPeriodDays": 50, "model": 7}`, 40, true},
+		{`{"cleanupPeriodDays": 5`, 40, false},
+		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40, false},
+		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6, false},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
 			if i > 0 {
@@ -226,16 +227,24 @@ func TestRealExpiring(t *testing.T) {
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)
 			h.Age(fixture.Session, time.Duration(c.days)*24*time.Hour)
-			ran := h.CleanUp(c.settings, 40*time.Second)
-			deleted := len(h.Sessions()) == 0
-			h.Put(fixture.Session, fixture.Baseline)
-			h.Age(fixture.Session, time.Duration(c.days)*24*time.Hour)
+			if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(c.settings), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			st, err := claude.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			x, err := st.Expiring(t.Context(), time.Now())
+			within := 40 * time.Second
+			if x.Days > 0 && !c.ignored {
+				within = fixture.Timeout
+			}
+			ran := h.CleanUp(c.settings, within)
+			deleted := len(h.Sessions()) == 0
 			t.Logf("%s, %d days: ran %t, deleted %t; mend says %+v, %v", c.settings, c.days, ran, deleted, x, err)
+			if ran != (x.Days > 0 && !c.ignored) {
+				t.Errorf("the clean-up ran: %t; mend says %d days", ran, x.Days)
+			}
 			if err != nil || (x.Sessions > 0) != deleted {
 				t.Errorf("deleted %t, mend says %d", deleted, x.Sessions)
 			}
