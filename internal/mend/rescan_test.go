@@ -155,22 +155,6 @@ func TestRescanReportsTheSame(t *testing.T) {
 	}
 }
 
-// A scan that is cancelled, as by Ctrl-C, keeps its results.
-func TestScanCutShort(t *testing.T) {
-	b := newScanFixture(t, testdata.OpenCode1153)
-	c, err := Open(b.opt)
-	b.must(err)
-	c.clock = func() time.Time { return time.Now().Add(b.clock) }
-	heads, err := c.Sessions(t.Context())
-	b.must(err)
-	for range c.Scan(t.Context(), heads) {
-		break
-	}
-	if _, read := b.scan(); read != 0 {
-		t.Errorf("the next scan reads %d sessions again, want 0", read)
-	}
-}
-
 func unexported(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)
 	return ok && f.Name() == "finding"

@@ -59,29 +59,23 @@ func (f *Finding) Fixable() bool {
 // Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It
 // only reads. For a session that has not changed since an earlier scan it reads only the stamp. If a session
 // cannot be examined, its finding has an Err; the sequence ends early only when ctx does. If heads are all
-// sessions of the store, Scan keeps the summary for [Store.Look].
+// sessions of the store, Scan keeps the results for later scans.
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listFacts.get().sessions
 		p.start(heads)
 		lost := c.salvageLosses()
-		var summary Summary
 		examine := func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }
 		for e := range mapOrdered(ctx, heads, examine) {
 			p.add(e.result)
 			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
-			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
 			if !yield(e.Finding) {
-				whole = false
-				break
+				return
 			}
 		}
-		if whole = whole && ctx.Err() == nil; !whole {
-			p.save(ctx, false, nil)
-			return
+		if whole && ctx.Err() == nil {
+			p.save(ctx)
 		}
-		summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
-		p.save(ctx, true, &summary)
 	}
 }
 

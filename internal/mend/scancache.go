@@ -22,31 +22,29 @@ type Summary = scancache.Summary
 // lookAt is the size in bytes of the largest file that [Store.Look] checks completely.
 const lookAt = 100 << 20
 
-// Look scans all sessions for at most the given time, which is enough if little has changed since the last
-// scan, and returns the summary; nil if the time was too short. earlier is the summary of the last complete
-// scan, or nil without one, or if mend has changed the store since. The error is from listing the sessions.
-func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
+// Look scans all sessions for at most the given time, which is enough if little has changed since the last scan, and
+// returns the summary; nil if the time was too short. The error is from listing the sessions.
+func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cached := c.WithCache()
 	heads, err := cached.Sessions(limited)
-	earlier = cached.pass.kept.Summary
 	var s Summary
 	if err == nil {
-		most := int64(lookAt)
+		largest := int64(lookAt)
 		if cached.pass.knownDamage() != "" {
-			most = 0
+			largest = 0
 		}
-		_ = cached.CheckFile(limited, most) // the damage is noted
+		_ = cached.CheckFile(limited, largest) // the damage is noted
 		for f := range cached.Scan(limited, heads) {
 			s.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
 	if limited.Err() != nil {
-		return nil, earlier, ctx.Err()
+		return nil, ctx.Err()
 	}
 	s.Time, s.Damage = c.opt.Now(), cached.pass.knownDamage()
-	return &s, earlier, err
+	return &s, err
 }
 
 // WithCache returns a copy of the store for scans only: as long as the store has not changed since an earlier
@@ -169,10 +167,10 @@ func (p *pass) knownDamage() string {
 	switch {
 	case p.damage != nil:
 		return *p.damage
-	case p.kept.Summary != nil && !p.sound:
-		return p.kept.Summary.Damage
+	case p.sound:
+		return ""
 	}
-	return ""
+	return p.kept.Damage
 }
 
 // start begins a scan of sessions with the options of the store.
@@ -233,65 +231,29 @@ func (p *pass) add(r *scancache.Result) {
 	p.found = append(p.found, r)
 }
 
-// sameTime is how much older the time of the last scan may be than shown: only for that the cache is not written.
-const sameTime = time.Minute
-
-// save writes the results to the cache. complete means that they cover every session of the store: other
-// results are dropped then. summary, which may be nil, is the scan's summary.
-func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
-	cache, listed := p.c.cache(), complete && p.state != ""
+// save replaces the cache by the results of a scan of all sessions.
+func (p *pass) save(ctx context.Context) {
+	cache, damage, listed := p.c.cache(), p.knownDamage(), p.state != ""
 	p.cached = nil
-	switch {
-	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
-	case summary == nil, p.kept.Summary != nil && summary.Time.Sub(p.kept.Summary.Time) < sameTime:
+	if !p.changed && (p.current || !listed) && len(p.found) == len(p.kept.Sessions) &&
+		(!p.sound || p.kept.Sound == p.state) && damage == p.kept.Damage {
 		return
 	}
-	next := cache.Load(p.c.opt.Now()) // another process may have written it
-	for i := range p.found {
-		if id := p.heads[i].ID; next.Invalidations(id) > p.kept.Invalidations(id) { // perhaps it was read before it was changed
-			p.found[i], summary, listed = nil, nil, false
+	latest := cache.Load(p.c.opt.Now()) // another process may have written it
+	next := &scancache.File{Written: p.c.opt.Now(), Damage: damage, Sound: latest.Sound}
+	for i, r := range p.found {
+		if id := p.heads[i].ID; latest.Invalidations(id) > p.kept.Invalidations(id) { // perhaps it was read before it was changed
+			r, listed = nil, false
 		}
+		next.Sessions = append(next.Sessions, scancache.Session{Head: p.heads[i], Result: r})
 	}
-	now, err := p.c.store.State(ctx)
-	same := err == nil && p.stateOf(now) == p.state
-	switch {
-	case same && listed:
+	if now, err := p.c.store.State(ctx); listed && err == nil && p.stateOf(now) == p.state {
 		next.State = p.state
-	case same && p.current && next.State == p.state: // next already has these results
-	default:
-		next.State = ""
 	}
 	if p.sound {
 		next.Sound = p.state
 	}
-	next.Summary = cmp.Or(summary, next.Summary)
-	next.Written = p.c.opt.Now()
-	next.Sessions = p.merge(next.Sessions, complete)
 	cache.Save(next)
-}
-
-// merge returns the sessions of the scan with their results, and if it was not complete, also the others.
-func (p *pass) merge(others []scancache.Session, complete bool) (all []scancache.Session) {
-	at := make(map[scancache.Key]int, len(p.found)) // the sessions of the scan that others lacks
-	for i := range p.found {
-		at[scancache.KeyOf(&p.heads[i])] = i
-	}
-	if !complete {
-		all = others
-		for i := range all {
-			key := scancache.KeyOf(&all[i].Head)
-			if k, found := at[key]; found {
-				all[i].Result = p.found[k]
-				delete(at, key)
-			}
-		}
-	}
-	for i, r := range p.found {
-		if k, lacks := at[scancache.KeyOf(&p.heads[i])]; complete || lacks && k == i {
-			all = append(all, scancache.Session{Head: p.heads[i], Result: r})
-		}
-	}
-	return all
 }
 
 // build identifies the build of the program by the size and the time of its file, "" if they are unknown.

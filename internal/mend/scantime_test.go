@@ -35,20 +35,6 @@ func TestResultValidity(t *testing.T) {
 	b.want("and with the clock set back", 1, "R12")
 }
 
-// A scan that finds nothing new still counts as the last scan.
-func TestLastScanTime(t *testing.T) {
-	b := newScanFixture(t, testdata.OpenCode1227)
-	for _, year := range []int{2027, 2028, 2026} {
-		b.opt.Now = at(year)
-		b.scan()
-		c, err := Open(b.opt)
-		b.must(err)
-		if got := c.cache().Load(b.opt.Now()).Summary; got == nil || !got.Time.Equal(b.opt.Now()) {
-			t.Errorf("after a scan in %d the last scan is %+v", year, got)
-		}
-	}
-}
-
 // If many sessions are dated in the future, the machine's clock is wrong: this is noted once, and no date
 // counts as damage.
 func TestMachineClockIsWrong(t *testing.T) {

@@ -34,8 +34,8 @@ import (
 // A File is the cache of a store. The texts that identify something include the build of mend.
 type File struct {
 	Written  time.Time // no result is newer
-	Summary  *Summary  // of the last complete scan; nil if there is none, or if mend changed the store since
-	Sessions []Session
+	Damage   string    // of the file of the store as a whole; "" for none, or if mend changed the store since
+	Sessions []Session // all sessions of the store
 
 	State string // identifies the state of the store whose sessions are exactly Sessions; "" if that is not known
 	Sound string // identifies the state of the store in which its file as a whole was sound
@@ -88,7 +88,7 @@ func New(dir, kind, root string, warn func(string)) *Cache {
 	return &Cache{filepath.Join(dir, fmt.Sprintf("scan-%x", sum[:8])), warn}
 }
 
-// Forget drops the results of the session and the summary of the store. It is called before the session's
+// Forget drops the results of the session. It is called before the session's
 // records are changed.
 func (c *Cache) Forget(id string) {
 	if c.path == "" {
@@ -111,14 +111,14 @@ func (c *Cache) Forget(id string) {
 const maxSize = 32 << 20
 
 // Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since the file
-// was written, only the summary is kept: a result may be valid only later.
+// was written, it is empty: a result may be valid only later.
 func (c *Cache) Load(now time.Time) *File {
 	f, err := c.read()
 	switch {
 	case err != nil:
 		return &File{}
 	case f.Written.After(now):
-		return &File{Summary: f.Summary}
+		return &File{}
 	}
 	return f
 }
@@ -197,7 +197,7 @@ func decode(data []byte) (*File, error) {
 		return nil, err
 	}
 	if len(f.forgotten) > 0 {
-		f.Summary, f.State = nil, ""
+		f.Damage, f.State = "", ""
 	}
 	for i := range f.Sessions {
 		if s := &f.Sessions[i]; f.forgotten[s.Head.ID] > 0 {

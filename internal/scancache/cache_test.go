@@ -84,7 +84,7 @@ func TestSave(t *testing.T) {
 	}
 	f.Written = time.Now().Add(time.Hour)
 	c.Save(f)
-	wantLoad(t, "of the future", c, &File{Summary: f.Summary})
+	wantLoad(t, "of the future", c, &File{})
 }
 
 func TestForget(t *testing.T) {
@@ -92,7 +92,7 @@ func TestForget(t *testing.T) {
 	c.Forget("1") // there is no file
 	c.Save(f)
 	c.Forget("another")
-	f.Summary, f.State, f.forgotten = nil, "", map[string]int{"another": 1}
+	f.Damage, f.State, f.forgotten = "", "", map[string]int{"another": 1}
 	wantLoad(t, "after another session was forgotten", c, f)
 	id := f.Sessions[1].Head.ID
 	c.Forget(id)

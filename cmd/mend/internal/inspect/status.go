@@ -57,9 +57,8 @@ type storeJSON struct {
 	Version  string        `json:"versionNote"` // the version that requests are built for, if mend was not verified with the agent's; else ""
 	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if the store is not in use, or the check takes too long
 
-	earlier *mend.Summary // of the last scan, if LastScan is nil
-	unread  bool          // the sessions cannot be listed
-	agent   string
+	unread bool // the sessions cannot be listed
+	agent  string
 }
 
 // A LiveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run
@@ -150,7 +149,7 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 	var scans []*mend.Summary
 	for _, c := range inUse {
 		pending, conflicted = append(pending, c.OwnedEntries(ctx, open)...), append(conflicted, c.OwnedEntries(ctx, undecided)...)
-		last, earlier, err := c.Look(ctx, lookTime)
+		last, err := c.Look(ctx, lookTime)
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()
 		}
@@ -166,7 +165,7 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 		}
 		used := usedStore(&s.Stores, c.ID())
 		used.Version = c.Version("").Note()
-		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
+		used.InUse, used.LastScan, used.unread = true, last, err != nil
 	}
 	s.LastScan = sumScans(scans)
 	return pending, conflicted, unread, nil
@@ -402,8 +401,6 @@ func sessionsText(env *frame.Env, s StatusJSON) term.Text {
 				last.Worst = append(last.Worst, st.LastScan.Worst...)
 			case st.unread:
 				line = term.Bad("cannot be read")
-			case st.earlier != nil:
-				line = term.Sprintf("at the last scan, %s: %s", term.Age(time.Since(st.earlier.Time)), countsText(st.earlier))
 			}
 			if len(s.Stores) > 1 {
 				line = term.Sprintf("%s: %s", term.ShortenHome(st.Path), line)
