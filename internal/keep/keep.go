@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +35,7 @@ const (
 	bucketBlobs    = "blobs"
 	bucketStates   = "states"
 	bucketSessions = "sessions"
-	bucketStores   = "stores"
+	bucketStores   = "stores" // not used since the first builds; a file has it
 )
 
 var buckets = []string{boltfile.Meta, bucketBlobs, bucketStates, bucketSessions, bucketStores}
@@ -467,39 +466,6 @@ func (k *Keep) write() error {
 		}
 		return w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(k.next))
 	})
-}
-
-// A look records that all sessions of a store were kept. Frozen; members are added to it.
-type look struct {
-	Stamp    []byte `json:"stamp"`
-	Sessions int    `json:"sessions"`
-}
-
-func storeKey(id change.StoreID) []byte {
-	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
-	return sum[:16:16]
-}
-
-// AllKept returns how many sessions a store had when all of them were kept, and whether it then had the given stamp.
-func (k *Keep) AllKept(id change.StoreID, stamp [32]byte) (sessions int, ok bool, err error) {
-	if k.file.Snap == nil || stamp == [32]byte{} {
-		return 0, false, nil
-	}
-	v, ok, err := k.file.Snap.Get(bucketStores, storeKey(id))
-	if err != nil || !ok {
-		return 0, false, k.found(err)
-	}
-	var l look
-	if err := json.Unmarshal(v, &l); err != nil || l.Sessions < 0 {
-		return 0, false, k.found(damageError("store %s: %v", id.Root, err))
-	}
-	return l.Sessions, string(l.Stamp) == string(stamp[:]), nil
-}
-
-// MarkAllKept records that all sessions of a store are kept, as long as it has the given stamp.
-func (k *Keep) MarkAllKept(id change.StoreID, stamp [32]byte, sessions int) error {
-	v, _ := json.Marshal(look{stamp[:], sessions}) // bytes and numbers always marshal
-	return k.put(bucketStores, storeKey(id), v)
 }
 
 func sessionKey(id string) []byte {

@@ -123,14 +123,7 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 		gone[s.seq] = true
 	}
 	stay := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return gone[s.seq] })
-	err = k.file.Update("unlook", func(w *boltfile.Tx) error { // so that the next keep reads the store again
-		for _, s := range states {
-			if err := w.Del(bucketStores, storeKey(s.Store)); err != nil {
-				return err
-			}
-		}
-		return w.Put(boltfile.Meta, []byte(keyErasing), []byte{1})
-	})
+	err = k.file.Update("erase", func(w *boltfile.Tx) error { return w.Put(boltfile.Meta, []byte(keyErasing), []byte{1}) })
 	var freed Freed
 	if err == nil {
 		freed, err = k.remove(ctx, states, stay, 0)

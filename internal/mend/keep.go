@@ -127,25 +127,15 @@ type Kept struct {
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {
-	state, whole := change.Stamp{}, heads == nil
-	began := c.clock()
+	whole := heads == nil
 	if whole {
-		state, _ = c.store.State(ctx)
-		if n, ok, err := k.AllKept(c.ID(), state.Sum); ok || err != nil {
-			for range n {
-				yield(n, Kept{Same: true})
-			}
-			return err
-		}
 		var err error
 		if heads, err = c.Sessions(ctx); err != nil {
 			return err
 		}
 	}
-	failed, none := false, 0
 	heads, stray := splitStray(heads)
 	if err := c.CheckListed(stray); whole && err != nil {
-		failed = true
 		yield(len(heads)+len(stray), Kept{Err: err})
 	}
 	id := c.ID()
@@ -179,18 +169,11 @@ func (c *Store) KeepAll(
 		}
 		if errors.Is(s.Err, keep.ErrNothing) || errors.Is(s.Err, errors.ErrUnsupported) {
 			s.None, s.Err = s.Err, nil
-			none++
 		}
-		failed = failed || s.Err != nil || s.Saved.State.Unread != ""
 		yield(len(heads), s)
 	}
 	if ctx.Err() != nil || dry {
 		return ctx.Err()
-	}
-	if now, err := c.store.State(ctx); err == nil && whole && !failed && now == state && state.Distinct(began) {
-		if err := k.MarkAllKept(id, state.Sum, len(heads)-none); err != nil {
-			return err
-		}
 	}
 	return k.Flush()
 }
