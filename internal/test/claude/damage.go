@@ -176,26 +176,49 @@ func ByName(name string) Damage {
 	panic("no damage " + name)
 }
 
+func record(uuid string, change func(r map[string]any)) func(*Transcript) {
+	return func(t *Transcript) { t.edit(uuid, change) }
+}
+
 func parent(uuid string, to any) func(*Transcript) {
-	return func(t *Transcript) { t.edit(uuid, func(r map[string]any) { r["parentUuid"] = to }) }
+	return record(uuid, func(r map[string]any) { r["parentUuid"] = to })
+}
+
+// hang makes another record the parent.
+func hang(uuid, parentUUID string) func(*Transcript) {
+	return func(t *Transcript) { parent(uuid, t.uuid(parentUUID))(t) }
 }
 
 func block(uuid string, change func(b map[string]any)) func(*Transcript) {
-	return func(t *Transcript) {
-		t.edit(uuid, func(r map[string]any) {
-			change(r["message"].(map[string]any)["content"].([]any)[0].(map[string]any))
-		})
-	}
+	return record(uuid, func(r map[string]any) { change(r["message"].(map[string]any)["content"].([]any)[0].(map[string]any)) })
+}
+
+// result replaces the content of a result.
+func result(to any) func(*Transcript) {
+	return block(result4, func(b map[string]any) { b["content"] = to })
 }
 
 func kind(uuid, to string) func(*Transcript) {
-	return func(t *Transcript) { t.edit(uuid, func(r map[string]any) { r["type"] = to }) }
+	return record(uuid, func(r map[string]any) { r["type"] = to })
 }
 
 func content(uuid string, to any) func(*Transcript) {
+	return record(uuid, func(r map[string]any) { r["message"].(map[string]any)["content"] = to })
+}
+
+// swap exchanges the content of two records.
+func swap(a, b string) func(*Transcript) {
 	return func(t *Transcript) {
-		t.edit(uuid, func(r map[string]any) { r["message"].(map[string]any)["content"] = to })
+		var ofA, ofB any
+		t.edit(a, func(r map[string]any) { ofA = r["message"].(map[string]any)["content"] })
+		t.edit(b, func(r map[string]any) { ofB = r["message"].(map[string]any)["content"] })
+		all(content(a, ofB), content(b, ofA))(t)
 	}
+}
+
+// lead adds bytes to the beginning of a line.
+func lead(uuid, with string) func(*Transcript) {
+	return func(t *Transcript) { i := t.at(uuid); t.Lines[i] = append([]byte(with), t.Lines[i]...) }
 }
 
 func all(changes ...func(*Transcript)) func(*Transcript) {
@@ -312,34 +335,24 @@ var Damages = []Damage{
 		t.remove(answer3)
 		parent(prompt4, unknownID[:35]+"1")(t)
 	}},
-	{Name: "parent missing", Apply: func(t *Transcript) {
-		t.edit(prompt4, func(r map[string]any) { delete(r, "parentUuid") })
-	}},
+	{Name: "parent missing", Apply: record(prompt4, func(r map[string]any) { delete(r, "parentUuid") })},
 	{Name: "parent a number", Apply: parent(prompt4, 7)},
 	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1})},
-	{Name: "parent itself", Apply: func(t *Transcript) { parent(prompt4, t.uuid(prompt4))(t) }},
-	{Name: "parent after it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }},
+	{Name: "parent itself", Apply: hang(prompt4, prompt4)},
+	{Name: "parent after it", Apply: hang(prompt4, answer4)},
 	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID))},
 	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID)},
 	{Name: "parent a snapshot", Apply: func(t *Transcript) {
 		t.appendLine([]byte(`{"type":"file-history-snapshot","messageId":"` + unknownID + `","snapshot":{},"isSnapshotUpdate":false}`))
 		parent(prompt6, unknownID)(t)
 	}},
-	{Name: "parent of an unknown type", Apply: func(t *Transcript) {
-		t.edit(answer3, func(r map[string]any) { r["type"] = "novelty" })
-	}},
+	{Name: "parent of an unknown type", Apply: kind(answer3, "novelty")},
 	{Name: "line torn", Apply: torn(answer3)},
 	{Name: "line lost", Apply: lost(answer3)},
 	{Name: "line of a prompt torn", Apply: torn(prompt4)},
 	{Name: "line of a prompt lost", Apply: lost(prompt4)},
-	{Name: "line led by NUL bytes", Apply: func(t *Transcript) {
-		i := t.at(answer3)
-		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
-	}},
-	{Name: "line led by a byte order mark", Apply: func(t *Transcript) {
-		i := t.at(answer3)
-		t.Lines[i] = append([]byte("\ufeff"), t.Lines[i]...)
-	}},
+	{Name: "line led by NUL bytes", Apply: lead(answer3, "\x00\x00\x00")},
+	{Name: "line led by a byte order mark", Apply: lead(answer3, "\ufeff")},
 	{Name: "line after a torn one", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines[i] = append(bytes.Clone(t.Lines[i][:50]), t.Lines[i]...)
@@ -358,19 +371,16 @@ var Damages = []Damage{
 	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) {
 		t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) })
 	}},
-	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: func(t *Transcript) { parent(note33, t.uuid(note27))(t) }},
+	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: hang(note33, note27)},
 	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
-	{Name: "a record comes back after its child", Apply: all(func(t *Transcript) {
+	{Name: "a record comes back after its child", Apply: func(t *Transcript) {
 		i := t.at(callA)
 		t.appendLine(t.Lines[i])
 		t.Lines[i] = []byte{}
-	})},
-	{Name: "a record without an id", Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["uuid"] = "" }) }},
-	{Name: "last answer led by NUL bytes", Shape: "interrupted", Apply: func(t *Transcript) {
-		i := t.at(answer33)
-		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
 	}},
-	{Name: "result hangs on an early record", Apply: func(t *Transcript) { parent(result7, t.uuid(think5b))(t) }},
+	{Name: "a record without an id", Apply: record(think3, func(r map[string]any) { r["uuid"] = "" })},
+	{Name: "last answer led by NUL bytes", Shape: "interrupted", Apply: lead(answer33, "\x00\x00\x00")},
+	{Name: "result hangs on an early record", Apply: hang(result7, think5b)},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
 
 	// Lines in another order.
@@ -381,41 +391,21 @@ var Damages = []Damage{
 	{Name: "summary lost", Shape: "compaction", Apply: lost(summary)},
 	{Name: "summary empty", Shape: "compaction", Apply: content(summary, "")},
 	{Name: "boundary lost", Reported: true, Shape: "compaction", Apply: lost(boundary)},
-	{Name: "compaction without metadata", Reported: true, Shape: "compaction", Apply: func(t *Transcript) {
-		t.edit(boundary, func(r map[string]any) { delete(r, "compactMetadata") })
-	}},
+	{Name: "compaction without metadata", Reported: true, Shape: "compaction", Apply: record(boundary, func(r map[string]any) { delete(r, "compactMetadata") })},
 	{Name: "preserved message lost", Reported: true, Shape: "compaction", Apply: lost(preserved1)},
-	{Name: "preserved messages named by their ends", Shape: "compaction", Apply: func(t *Transcript) {
-		t.edit(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })
-	}},
+	{Name: "preserved messages named by their ends", Shape: "compaction", Apply: record(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })},
 
 	// A second process continues after a prompt from before the compaction.
-	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) {
-		beforeCompaction(t, last101)
-	}},
+	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, last101) }},
 	{Name: "two processes, one compacts and the other goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
-	{Name: "a note after the compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) { noteBefore(t) }},
-	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
-		nothingPreserved(t)
-		noteBefore(t)
-	}},
-	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
-		nothingPreserved(t)
-		parent(context14, t.uuid(answer15))(t)
-	}},
-	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
-		nothingPreserved(t)
-		parent(last101, t.uuid(answer15))(t)
-	}},
-	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: func(t *Transcript) {
-		parent(last101, t.uuid(answer15))(t)
-	}},
+	{Name: "a note after the compaction hangs before it", Shape: "compaction", Apply: noteBefore},
+	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: all(nothingPreserved, noteBefore)},
+	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(context14, answer15))},
+	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(last101, answer15))},
+	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: hang(last101, answer15)},
 	{Name: "summary of a compaction that preserves nothing lost", Shape: "compaction", Apply: all(nothingPreserved, lost(summary))},
-	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: func(t *Transcript) {
-		nothingPreserved(t)
-		parent(boundary, t.uuid(preserved2))(t)
-	}},
-	{Name: "boundary with a parent", Shape: "compaction", Apply: func(t *Transcript) { parent(boundary, t.uuid(preserved2))(t) }},
+	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: all(nothingPreserved, hang(boundary, preserved2))},
+	{Name: "boundary with a parent", Shape: "compaction", Apply: hang(boundary, preserved2)},
 	{Name: "prompt after a compaction of a large file hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		parent(last101, t.uuid(answer15))(t)
@@ -424,13 +414,7 @@ var Damages = []Damage{
 	{Name: "compaction that preserves nothing", Shape: "compaction", Apply: nothingPreserved},
 	{Name: "preserved answer with a foreign field", Shape: "compaction", Apply: block(preserved2, func(b map[string]any) { b["foo"] = 1 })},
 	{Name: "preserved messages torn", Shape: "compaction", Apply: all(torn(preserved1), torn(preserved2))},
-	{Name: "preserved thinking after its text", Shape: "compaction", Apply: func(t *Transcript) {
-		var a, b any
-		t.edit(preserved1, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
-		t.edit(preserved2, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
-		content(preserved1, b)(t)
-		content(preserved2, a)(t)
-	}},
+	{Name: "preserved thinking after its text", Shape: "compaction", Apply: swap(preserved1, preserved2)},
 	{Name: "summary torn", Shape: "compaction", Apply: torn(summary)},
 	{Name: "summary without its parent", Shape: "compaction", Apply: parent(summary, unknownID)},
 	{Name: "anchor of what is preserved unknown", Shape: "compaction", Apply: func(t *Transcript) {
@@ -442,7 +426,7 @@ var Damages = []Damage{
 	}},
 	{Name: "first prompt after a compaction torn", Shape: "compaction", Apply: torn(after92)},
 
-	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }},
+	{Name: "two processes", Apply: hang(prompt7, answer5)},
 
 	{Name: "two processes, one after a prompt without an answer", Apply: func(t *Transcript) {
 		p7 := t.uuid(prompt7)
@@ -466,19 +450,11 @@ var Damages = []Damage{
 	{Name: "name missing", Apply: block(call4, func(b map[string]any) { delete(b, "name") })},
 	{Name: "empty prompt", Apply: content(prompt3, "")},
 	{Name: "blank prompt", Apply: content(prompt3, " \n")},
-	{Name: "empty text in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": ""}} })},
-	{Name: "thinking after the text", Apply: func(t *Transcript) {
-		var a, b any
-		t.edit(think3, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
-		t.edit(answer3, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
-		content(think3, b)(t)
-		content(answer3, a)(t)
-	}},
+	{Name: "empty text in a result", Apply: result([]any{map[string]any{"type": "text", "text": ""}})},
+	{Name: "thinking after the text", Apply: swap(think3, answer3)},
 	{Name: "unknown block", Reported: true, Apply: content(answer3, []any{map[string]any{"type": "novelty", "x": 1}})},
 	{Name: "foreign field", Apply: block(answer3, func(b map[string]any) { b["foo"] = 1 })},
-	{Name: "thinking of no model", Apply: func(t *Transcript) {
-		t.edit(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "model") })
-	}},
+	{Name: "thinking of no model", Apply: record(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "model") })},
 	{Name: "thinking of another model, its signature a number", Apply: func(t *Transcript) {
 		block(think3, func(b map[string]any) { b["signature"] = 7 })(t)
 		for _, uuid := range []string{think3, answer3} {
@@ -489,20 +465,16 @@ var Damages = []Damage{
 	{Name: "signature a number", Reported: true, Apply: block(think3, func(b map[string]any) { b["signature"] = 7 })},
 	{Name: "citations a text", Reported: true, Apply: block(answer3, func(b map[string]any) { b["citations"] = "x" })},
 	{Name: "is_error a text", Reported: true, Apply: block(result4, func(b map[string]any) { b["is_error"] = "x" })},
-	{Name: "a text in the list of a result", Reported: true, Apply: block(result4, func(b map[string]any) { b["content"] = []any{"x"} })},
-	{Name: "a number in the list of a result", Reported: true, Apply: block(result4, func(b map[string]any) { b["content"] = []any{7} })},
-	{Name: "unknown block in a result", Reported: true, Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "novelty"}} })},
-	{Name: "text of a result a number", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": 7}} })},
+	{Name: "a text in the list of a result", Reported: true, Apply: result([]any{"x"})},
+	{Name: "a number in the list of a result", Reported: true, Apply: result([]any{7})},
+	{Name: "unknown block in a result", Reported: true, Apply: result([]any{map[string]any{"type": "novelty"}})},
+	{Name: "text of a result a number", Apply: result([]any{map[string]any{"type": "text", "text": 7}})},
 	{Name: "image without a source", Reported: true, Apply: content(prompt3, []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
-	{Name: "call in a record of the user", Reported: true, Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
+	{Name: "call in a record of the user", Reported: true, Apply: kind(call4, "user")},
 	{Name: "thinking without its text", Reported: true, Apply: block(think3, func(b map[string]any) { delete(b, "thinking") })},
 	{Name: "redacted thinking without its data", Reported: true, Apply: content(think3, []any{map[string]any{"type": "redacted_thinking"}})},
-	{Name: "image without data, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png"}}}
-	})},
-	{Name: "image without a source, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}}
-	})},
+	{Name: "image without data, in a result", Reported: true, Apply: result([]any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png"}}})},
+	{Name: "image without a source, in a result", Reported: true, Apply: result([]any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
 	{Name: "PDF larger than a request", Reported: true, Apply: func(t *Transcript) { media("document", "application/pdf", largePDF())(t) }},
 	{Name: "PDF larger than a request, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
 		b["content"] = []any{fileBlock("document", "application/pdf", largePDF())}
@@ -516,13 +488,10 @@ var Damages = []Damage{
 
 	// Damage that Claude Code handles itself.
 	{Name: "result line lost", Apply: lost(result4)},
-	{Name: "call without result", Apply: func(t *Transcript) {
-		parent(think4b, t.uuid(call4))(t)
-		t.remove(result4)
-	}},
+	{Name: "call without result", Apply: all(hang(think4b, call4), lost(result4))},
 	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }},
 	{Name: "killed between two results", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(resultA)+1] }},
-	{Name: "result in a record of an answer", Apply: func(t *Transcript) { t.edit(result4, func(r map[string]any) { r["type"] = "assistant" }) }},
+	{Name: "result in a record of an answer", Apply: kind(result4, "assistant")},
 	{Name: "text after a call", Apply: func(t *Transcript) {
 		t.edit(call4, func(r map[string]any) {
 			m := r["message"].(map[string]any)
@@ -533,9 +502,9 @@ var Damages = []Damage{
 		again := t.changed(think4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(call4) })
 		parent(result4, unknownID)(t)
 		i := t.at(call4) + 1
-		t.Lines = append(t.Lines[:i:i], append([][]byte{again}, t.Lines[i:]...)...)
+		t.Lines = slices.Insert(t.Lines, i, again)
 	}},
-	{Name: "thinking in a record of the user", Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["type"] = "user" }) }},
+	{Name: "thinking in a record of the user", Apply: kind(think3, "user")},
 	{Name: "call id twice", Apply: func(t *Transcript) {
 		block(call4b, func(b map[string]any) { b["id"] = "toolu_0006A" })(t)
 		block(result4b, func(b map[string]any) { b["tool_use_id"] = "toolu_0006A" })(t)
@@ -546,13 +515,11 @@ var Damages = []Damage{
 	{Name: "block null", Apply: content(answer3, []any{nil})},
 	{Name: "block a text", Apply: content(prompt3, []any{"x"})},
 	{Name: "block without a type", Apply: block(answer3, func(b map[string]any) { delete(b, "type") })},
-	{Name: "result in an answer", Apply: func(t *Transcript) {
-		content(answer3, []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_0006A", "content": "x"}})(t)
-	}},
-	{Name: "result a number", Apply: block(result4, func(b map[string]any) { b["content"] = 7 })},
+	{Name: "result in an answer", Apply: content(answer3, []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_0006A", "content": "x"}})},
+	{Name: "result a number", Apply: result(7)},
 	{Name: "type of an answer in other letters", Apply: kind(answer3, "Assistant")},
-	{Name: "message null", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { r["message"] = nil }) }},
-	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }},
+	{Name: "message null", Apply: record(answer3, func(r map[string]any) { r["message"] = nil })},
+	{Name: "message missing", Apply: record(answer3, func(r map[string]any) { delete(r, "message") })},
 	{Name: "content null", Apply: content(answer3, nil)},
 	{Name: "content a number", Apply: content(prompt3, 7)},
 	{Name: "what a command printed", Apply: func(t *Transcript) {
@@ -561,14 +528,12 @@ var Damages = []Damage{
 		t.insert(prompt4, fmt.Appendf(nil, record, unknownID, "<local-command-stdout>none</local-command-stdout>", unknownID[:35]+"1"))
 		parent(prompt4, unknownID[:35]+"1")(t)
 	}},
-	{Name: "a result that names tools", Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}}
-	})},
+	{Name: "a result that names tools", Apply: result([]any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}})},
 	{Name: "progress records", Apply: func(t *Transcript) {
 		i := t.at(prompt4)
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)
 		parent(prompt4, unknownID)(t)
-		t.Lines = append(t.Lines[:i:i], append([][]byte{line}, t.Lines[i:]...)...)
+		t.Lines = slices.Insert(t.Lines, i, line)
 	}},
 	{Name: "progress record that hangs on an early record", Apply: func(t *Transcript) {
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(prompt3), unknownID)
@@ -595,13 +560,8 @@ var Damages = []Damage{
 			r["uuid"], r["timestamp"] = unknownID, "2026-11-22T16:00:00.000Z"
 		}))
 	}},
-	{Name: "an early record has the latest time", Apply: func(t *Transcript) {
-		t.edit(answer3, func(r map[string]any) { r["timestamp"] = "2026-11-22T16:00:00.000Z" })
-	}},
-	{Name: "result without call", Apply: func(t *Transcript) {
-		parent(result4, t.uuid(text4))(t)
-		t.remove(call4)
-	}},
+	{Name: "an early record has the latest time", Apply: record(answer3, func(r map[string]any) { r["timestamp"] = "2026-11-22T16:00:00.000Z" })},
+	{Name: "result without call", Apply: all(hang(result4, text4), lost(call4))},
 	{Name: "result twice", Apply: func(t *Transcript) {
 		again := t.changed(result4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(result4) })
 		parent(think4b, unknownID)(t)
@@ -621,16 +581,9 @@ var Damages = []Damage{
 		parent(result4, unknownID)(t)
 		t.insert(result4, between)
 	}},
-	{Name: "answer of thinking only", Apply: func(t *Transcript) {
-		parent(prompt4, t.uuid(think3))(t)
-		t.remove(answer3)
-	}},
-	{Name: "thinking without the id of its answer", Apply: func(t *Transcript) {
-		t.edit(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "id") })
-	}},
-	{Name: "thinking with a list for the id of its answer", Apply: func(t *Transcript) {
-		t.edit(think3, func(r map[string]any) { r["message"].(map[string]any)["id"] = []any{} })
-	}},
+	{Name: "answer of thinking only", Apply: all(hang(prompt4, think3), lost(answer3))},
+	{Name: "thinking without the id of its answer", Apply: record(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "id") })},
+	{Name: "thinking with a list for the id of its answer", Apply: record(think3, func(r map[string]any) { r["message"].(map[string]any)["id"] = []any{} })},
 	{Name: "context between the parts of an answer", Apply: func(t *Transcript) {
 		const text = "<system-reminder>\\nToday's date is 2026-11-22.\\n</system-reminder>"
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"attachment":{"type":"date","date":"2026-11-22"},"type":"attachment","uuid":%q,"timestamp":"2026-11-22T14:49:00.000Z","rendered":[{"content":"%s"}],"renderedRole":"user"}`, t.uuid(think3), unknownID, text)
@@ -662,14 +615,10 @@ var Damages = []Damage{
 	}},
 	{Name: "blank text in an answer", Apply: block(answer3, func(b map[string]any) { b["text"] = " \n" })},
 	{Name: "image that is none", Apply: media("image", "image/png", "bm90IGFuIGltYWdl")},
-	{Name: "image that is none, in a result", Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{fileBlock("image", "image/png", "bm90IGFuIGltYWdl")}
-	})},
+	{Name: "image that is none, in a result", Apply: result([]any{fileBlock("image", "image/png", "bm90IGFuIGltYWdl")})},
 	{Name: "image of another type", Apply: media("image", "image/jpeg", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")},
 	{Name: "image over 8,000 pixels", Apply: media("image", "image/gif", wideImage)},
-	{Name: "image over 8,000 pixels, in a result", Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{fileBlock("image", "image/gif", wideImage)}
-	})},
+	{Name: "image over 8,000 pixels, in a result", Apply: result([]any{fileBlock("image", "image/gif", wideImage)})},
 	{Name: "21 images over 2,000 pixels", Apply: func(t *Transcript) {
 		var list []any
 		for range 21 {

@@ -145,14 +145,16 @@ func (r *Rollout) compact(history []object) {
 	r.Lines = append(r.Lines, line("compacted", len(r.Lines), p))
 }
 
+func editLine(kind string, n int, change func(line, payload object)) func(*Rollout) {
+	return func(r *Rollout) { r.edit(r.at(kind, n), change) }
+}
+
 func setPayload(kind string, n int, name string, value any) func(*Rollout) {
-	return func(r *Rollout) {
-		r.edit(r.at(kind, n), func(_, p object) {
-			if p[name] = value; value == nil {
-				delete(p, name)
-			}
-		})
-	}
+	return editLine(kind, n, func(_, p object) {
+		if p[name] = value; value == nil {
+			delete(p, name)
+		}
+	})
 }
 
 func drop(kind string, n int) func(*Rollout) {
@@ -167,15 +169,22 @@ func setLine(kind string, n int, text func(raw []byte) []byte) func(*Rollout) {
 	return func(r *Rollout) { i := r.at(kind, n); r.Lines[i] = text(bytes.Clone(r.Lines[i])) }
 }
 
+// join joins a line with the next one.
+func join(kind string, n int) func(*Rollout) {
+	return func(r *Rollout) {
+		i := r.at(kind, n)
+		r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
+		r.remove(i + 1)
+	}
+}
+
 func cut(raw []byte) []byte  { return raw[:len(raw)/2] }
 func nuls(raw []byte) []byte { return make([]byte, len(raw)) }
 
 func image(url string) func(*Rollout) {
-	return func(r *Rollout) {
-		r.edit(r.at("user", 1), func(_, p object) {
-			p["content"] = append(p["content"].([]any), object{"type": "input_image", "image_url": url})
-		})
-	}
+	return editLine("user", 1, func(_, p object) {
+		p["content"] = append(p["content"].([]any), object{"type": "input_image", "image_url": url})
+	})
 }
 
 // pixel is a PNG.
@@ -218,8 +227,8 @@ func forms() []Damage {
 		{Name: "lists 125 deep in a prompt", Do: nest(125), Fate: "alive"},
 		{Name: "a phase that is a number", Do: setPayload("assistant", 0, "phase", 7), Fate: "O3", Lost: true},
 		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3", Lost: true},
-		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3", Lost: true},
-		{Name: "a time that is null", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["timestamp"] = nil }) }, Fate: "alive", Lost: true},
+		{Name: "a summary that is null", Do: editLine("reasoning", 0, func(_, p object) { p["summary"] = nil }), Fate: "O3", Lost: true},
+		{Name: "a time that is null", Do: editLine("user", 2, func(l, _ object) { l["timestamp"] = nil }), Fate: "alive", Lost: true},
 		{Name: "a part of no known type", Do: setPayload("user", 2, "content", []any{object{"type": "text", "text": "say hello"}}), Fate: "alive", Lost: true},
 		{Name: "a part without text in a compaction", Do: func(r *Rollout) {
 			r.compact([]object{{"type": "message", "role": "user", "content": []any{object{"type": "input_text"}}}})
@@ -293,16 +302,8 @@ func tornLines() []Damage {
 		{Name: "half a line before a complete one", Do: setLine("user", 2, func(raw []byte) []byte { return append(cut(bytes.Clone(raw)), raw...) }), Fate: "alive"},
 		{Name: "NUL before a complete line", Do: setLine("user", 2, func(raw []byte) []byte { return append(make([]byte, 9), raw...) }), Fate: "alive"},
 		{Name: "garbage after a complete line", Do: setLine("user", 2, func(raw []byte) []byte { return append(raw, "x y"...) }), Fate: "alive"},
-		{Name: "two events on a line", Do: func(r *Rollout) {
-			i := r.at("token_count", 0)
-			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
-			r.remove(i + 1)
-		}, Fate: "alive"},
-		{Name: "two records on a line", Do: func(r *Rollout) {
-			i := r.at("reasoning", 1)
-			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
-			r.remove(i + 1)
-		}, Fate: "O3"},
+		{Name: "two events on a line", Do: join("token_count", 0), Fate: "alive"},
+		{Name: "two records on a line", Do: join("reasoning", 1), Fate: "O3"},
 	}
 }
 
@@ -336,10 +337,8 @@ func firstLines() []Damage {
 				r.edit(i, func(l, _ object) { delete(l, "ordinal") })
 			}
 		}, Fate: "dead"},
-		{Name: "an ordinal missing", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { delete(l, "ordinal") }) }, Fate: "alive"},
-		{Name: "an ordinal twice", Do: func(r *Rollout) {
-			r.edit(r.at("user", 2), func(l, _ object) { l["ordinal"] = l["ordinal"].(float64) - 1 })
-		}, Fate: "alive"},
+		{Name: "an ordinal missing", Do: editLine("user", 2, func(l, _ object) { delete(l, "ordinal") }), Fate: "alive"},
+		{Name: "an ordinal twice", Do: editLine("user", 2, func(l, _ object) { l["ordinal"] = l["ordinal"].(float64) - 1 }), Fate: "alive"},
 		{Name: "the last ordinal too high", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = 5000 }) }, Fate: "alive"},
 		{Name: "the last ordinal too low", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = 3 }) }, Fate: "alive"},
 		{Name: "the last ordinal a text", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = "x" }) }, Fate: "alive", Lost: true},
@@ -356,6 +355,16 @@ func moveCall(n int, kind string, m int) func(*Rollout) {
 	}
 }
 
+// outputBefore moves the first output before the first line of a kind.
+func outputBefore(kind string) func(*Rollout) {
+	return func(r *Rollout) {
+		i, o := r.at(kind, 0), r.at("function_call_output", 0)
+		raw := r.Lines[o]
+		r.remove(o)
+		r.insert(i, raw)
+	}
+}
+
 // calls are damages of calls and their outputs.
 func calls() []Damage {
 	return []Damage{
@@ -366,18 +375,8 @@ func calls() []Damage {
 		{Name: "call missing, the first of two", Do: drop("function_call", 1), Fate: "O3", Lost: true},
 		{Name: "call missing, the second of two", Do: drop("function_call", 2), Fate: "alive", Lost: true},
 		{Name: "call and reasoning missing", Do: both(drop("function_call", 0), drop("reasoning", 0)), Fate: "alive", Lost: true},
-		{Name: "output before its call", Do: func(r *Rollout) {
-			i, o := r.at("function_call", 0), r.at("function_call_output", 0)
-			raw := r.Lines[o]
-			r.remove(o)
-			r.insert(i, raw)
-		}, Fate: "O3"},
-		{Name: "output before its response", Do: func(r *Rollout) {
-			i, o := r.at("reasoning", 0), r.at("function_call_output", 0)
-			raw := r.Lines[o]
-			r.remove(o)
-			r.insert(i, raw)
-		}, Fate: "O2"},
+		{Name: "output before its call", Do: outputBefore("function_call"), Fate: "O3"},
+		{Name: "output before its response", Do: outputBefore("reasoning"), Fate: "O2"},
 		{Name: "call after its output", Do: moveCall(0, "function_call_output", 0), Fate: "O3"},
 		{Name: "call after the next reasoning", Do: moveCall(0, "reasoning", 1), Fate: "O3"},
 		{Name: "call in the next turn", Do: moveCall(0, "assistant", 1), Fate: "O3"},
@@ -459,18 +458,14 @@ func contents() []Damage {
 		{Name: "an output of 60 KB", Do: setPayload("function_call_output", 0, "output", strings.Repeat("0123456789\n", 6000)), Fate: "alive"},
 		{Name: "output a number", Do: setPayload("function_call_output", 0, "output", 7), Fate: "alive", Lost: true},
 		{Name: "unknown item", Do: setPayload("user", 2, "type", "strange"), Fate: "alive", Lost: true},
-		{Name: "unknown record", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["type"] = "strange" }) }, Fate: "alive", Lost: true},
-		{Name: "a message of another agent", Do: func(r *Rollout) {
-			r.edit(r.at("user", 2), func(_, p object) {
-				delete(p, "role")
-				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root" // Codex names agents by their path in the tree
-			})
-		}, Fate: "alive"},
-		{Name: "a record of a message between agents", Do: func(r *Rollout) {
-			r.edit(r.at("user", 2), func(l, _ object) {
-				l["type"], l["payload"] = "inter_agent_communication", object{"author": "/root/a", "recipient": "/root", "content": "done", "trigger_turn": false}
-			})
-		}, Fate: "alive", Lost: true},
+		{Name: "unknown record", Do: editLine("user", 2, func(l, _ object) { l["type"] = "strange" }), Fate: "alive", Lost: true},
+		{Name: "a message of another agent", Do: editLine("user", 2, func(_, p object) {
+			delete(p, "role")
+			p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root" // Codex names agents by their path in the tree
+		}), Fate: "alive"},
+		{Name: "a record of a message between agents", Do: editLine("user", 2, func(l, _ object) {
+			l["type"], l["payload"] = "inter_agent_communication", object{"author": "/root/a", "recipient": "/root", "content": "done", "trigger_turn": false}
+		}), Fate: "alive", Lost: true},
 		{Name: "turn_context missing", Do: drop("turn_context", 0), Fate: "alive"},
 		{Name: "world_state missing", Do: drop("world_state", 0), Fate: "alive"},
 		{Name: "task_complete missing", Do: drop("task_complete", -1), Fate: "alive"},
