@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"cmp"
 	_ "embed"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -13,24 +15,37 @@ import (
 func ParseCommon(input []byte) request.APIError { return commonParser().Parse(input) }
 
 var commonParser = sync.OnceValue(func() *ErrorParser {
-	return NewErrorParser(ErrorTexts{Kinds: commonKinds()})
+	return NewErrorParser(ErrorTexts{Kinds: ParseKinds(commonText)})
 })
 
 //go:embed common.txt
 var commonText string
 
-// commonKinds returns the kinds in common.txt, in order.
-func commonKinds() (kinds []ErrorKind) {
-	for line := range strings.Lines(commonText) {
-		words, isWords := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")
-		about, explanation, isKind := strings.Cut(words, ": ")
+// ParseKinds returns the kinds of errors in a text, in order. The format is explained in common.txt.
+func ParseKinds(text string) (kinds []ErrorKind) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		words, isWords := strings.CutPrefix(line, "\t")
+		about, explanation, isKind := strings.Cut(line, ":")
 		switch {
 		case strings.HasPrefix(line, "#"):
 		case isWords:
 			k := &kinds[len(kinds)-1]
-			k.Any = append(k.Any, strings.Split(words, " … "))
+			k.Any = append(k.Any, words)
 		case isKind:
-			kinds = append(kinds, ErrorKind{About: request.Subject(about), Explanation: explanation})
+			k := ErrorKind{Explanation: cmp.Or(strings.TrimSpace(explanation), TooLong.Explanation)}
+			for field := range strings.FieldsSeq(about) {
+				rank, err := strconv.Atoi(field)
+				switch s := request.Subject(field); s {
+				case request.AboutSession, request.AboutUnclear, request.AboutStore, request.AboutOther, request.AboutService:
+					k.About = s
+				default:
+					if k.Rank = cmp.Or(rank, k.Rank); err != nil {
+						k.Class = request.Class(field)
+					}
+				}
+			}
+			kinds = append(kinds, k)
 		}
 	}
 	return kinds

@@ -20,16 +20,16 @@ type ErrorParser struct {
 	calls  []*regexp.Regexp // with one group
 }
 
-// kindWords are the squeezed words of a kind.
+// kindWords are words of a kind.
 type kindWords struct {
-	Words
+	pieces
 	kind  *ErrorKind
 	agent string
 }
 
-// ruleWords are the squeezed words of a rule of an API.
+// ruleWords are words of a rule of an API.
 type ruleWords struct {
-	Words
+	pieces
 	code, api string
 }
 
@@ -47,14 +47,14 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	var calls []string
 	for _, t := range texts {
 		for _, k := range t.Kinds {
-			for _, ws := range k.Any {
-				p.kinds = append(p.kinds, kindWords{ws.squeezed(), &k, t.Agent})
+			for _, words := range k.Any {
+				p.kinds = append(p.kinds, kindWords{piecesOf(words), &k, t.Agent})
 			}
 		}
 		for _, r := range t.Rules {
-			for _, ws := range r.Words {
-				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind, t.Agent})
-				p.rules = append(p.rules, ruleWords{ws.squeezed(), r.Code, t.API})
+			for _, words := range r.Words {
+				p.kinds = append(p.kinds, kindWords{piecesOf(words), r.Kind, t.Agent})
+				p.rules = append(p.rules, ruleWords{piecesOf(words), r.Code, t.API})
 			}
 		}
 		calls = append(calls, t.Calls...)

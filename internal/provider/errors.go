@@ -29,16 +29,12 @@ type ErrorTexts struct {
 	Tool string
 }
 
-// Words are substrings that a text must contain. White space does not count, because a terminal breaks lines inside
-// words, and drops the blank at the end of a line.
-type Words []string
-
 // An ErrorKind is a kind of errors: how they are recognised and what they mean.
 type ErrorKind struct {
 	// Rank decides between kinds that match a text: the lowest wins. A kind whose words other errors quote has a higher
 	// rank than those errors.
 	Rank  int
-	Any   []Words         // the error contains one of these, or one of a rule's
+	Any   []string        // the error contains one of these words, or of a rule's; see [pieces]
 	Class request.Class   // "" if repairing the store does not help
 	About request.Subject // "" for the session
 	// Explanation tells a person what the error means and what to do.
@@ -46,7 +42,7 @@ type ErrorKind struct {
 }
 
 // WithWords returns the kind with the words that an API uses for it.
-func (k ErrorKind) WithWords(words ...Words) ErrorKind {
+func (k ErrorKind) WithWords(words ...string) ErrorKind {
 	k.Any = words
 	return k
 }
@@ -95,8 +91,8 @@ var (
 			"in a new session.",
 	}
 	InvalidUnicode = ErrorKind{
-		Rank: 55, Class: request.InvalidUnicode, Any: []Words{
-			{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"},
+		Rank: 55, Class: request.InvalidUnicode, Any: []string{
+			"surrogate in string", "lone … surrogate", "unpaired … surrogate",
 		},
 		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it " +
 			"unchanged. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and so does " +
@@ -178,19 +174,22 @@ func squeeze(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
 }
 
-// squeezed returns the words in the form that [squeeze] gives a text.
-func (ws Words) squeezed() Words {
-	all := make(Words, len(ws))
-	for i, w := range ws {
-		all[i] = squeeze(w)
+// pieces are the substrings that a text must contain, in the form that [squeeze] gives it: white space does not count,
+// because a terminal breaks lines inside words, and drops the blank at the end of a line.
+type pieces []string
+
+// piecesOf returns the pieces of words, which an … separates.
+func piecesOf(words string) (all pieces) {
+	for piece := range strings.SplitSeq(words, "…") {
+		all = append(all, squeeze(piece))
 	}
 	return all
 }
 
-// matches reports whether a squeezed text contains all of the squeezed words.
-func (ws Words) matches(text string) bool {
-	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
+// matches reports whether a squeezed text contains all of the pieces.
+func (ps pieces) matches(text string) bool {
+	return !slices.ContainsFunc(ps, func(p string) bool { return !strings.Contains(text, p) })
 }
 
-// length returns the number of letters in the words.
-func (ws Words) length() int { return len(strings.Join(ws, "")) }
+// length returns the number of letters in the pieces.
+func (ps pieces) length() int { return len(strings.Join(ps, "")) }

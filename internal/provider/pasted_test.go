@@ -11,8 +11,8 @@ func TestReadingsOfPastedText(t *testing.T) {
 	const want = "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01AbC"
 	const body = `{"type":"error","error":{"type":"invalid_request_error","message":"` + want + `"}}`
 	p := NewErrorParser(ErrorTexts{
-		Kinds: []ErrorKind{{Any: []Words{{"tool_use", "tool_result"}}, Class: "tool_result_missing"}},
-		Rules: []Rule{{Code: "R1", Words: []Words{{"tool_use", "without", "tool_result"}}, Kind: &ToolResultMissing}},
+		Kinds: []ErrorKind{{Any: []string{"tool_use … tool_result"}, Class: "tool_result_missing"}},
+		Rules: []Rule{{Code: "R1", Words: []string{"tool_use … without … tool_result"}, Kind: &ToolResultMissing}},
 		Place: `messages\.(\d+)`, Calls: []string{"toolu"},
 	})
 	wrap := func(s string, n int, before, after string) string {

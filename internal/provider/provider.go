@@ -26,8 +26,8 @@ type Rule struct {
 	Text string // the condition
 	// Error is the provider's text for a violation. N and M stand for the place, ID and the like for values.
 	Error string
-	// Words has the words that identify that error in any form.
-	Words []Words
+	// Words identify that error in any form; see [ErrorKind].
+	Words []string
 	Kind  *ErrorKind // kind of that error; nil if Words is empty
 	// Vendors are the vendors of the API that enforce the rule; nil for all.
 	Vendors []string

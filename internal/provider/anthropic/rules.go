@@ -12,14 +12,14 @@ var rules = []provider.Rule{
 		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may " +
 			"follow a tool_use in its turn",
 		Error: provider.NoResult,
-		Words: []provider.Words{{"tool_use", "without", "tool_result"}},
+		Words: []string{"tool_use … without … tool_result"},
 		Kind:  &provider.ToolResultMissing, Find: provider.CallWithoutResult,
 	},
 	{
 		Code: "R2", Text: "every tool_result answers a tool_use of the turn before",
 		Error: "messages.N.content.M: unexpected `tool_use_id` found in `tool_result` blocks: ID. Each `tool_result` " +
 			"block must have a corresponding `tool_use` block in the previous message.",
-		Words: []provider.Words{{"unexpected", "tool_use_id"}},
+		Words: []string{"unexpected … tool_use_id"},
 		Kind:  &provider.OrphanResult, Find: resultWithoutCall,
 	},
 	{
@@ -27,20 +27,20 @@ var rules = []provider.Rule{
 		Error: "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `TYPE`. When `thinking` " +
 			"is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of " +
 			"`tool_use` and `tool_result` blocks).",
-		Words: []provider.Words{{"expected", "thinking", "but found"}},
+		Words: []string{"expected … thinking … but found"},
 		Kind:  &provider.ThinkingOrder, Find: thinkingNotFirst,
 	},
 	{
 		Code: "R4", Text: "thinking off: no thinking block in the final assistant turn",
 		Error: "messages.N.content.M: When thinking is disabled, an `assistant` message in the final position cannot " +
 			"contain `TYPE`.",
-		Words: []provider.Words{{"thinking is disabled", "cannot contain"}},
+		Words: []string{"thinking is disabled … cannot contain"},
 		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
 	},
 	{
 		Code: "R5", Text: "text blocks are not empty",
 		Error: "messages: text content blocks must be non-empty",
-		Words: []provider.Words{{"text", "must be non-empty"}},
+		Words: []string{"text … must be non-empty"},
 		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool {
 			return b.Type == request.Text && b.Text == ""
 		}),
@@ -48,7 +48,7 @@ var rules = []provider.Rule{
 	{
 		Code: "R6", Text: "no message without content, except a final assistant message",
 		Error: "messages.N: all messages must have non-empty content except for the optional final assistant message",
-		Words: []provider.Words{{"must have non-empty content"}},
+		Words: []string{"must have non-empty content"},
 		Kind:  &provider.EmptyContent, Find: provider.FindTurns(func(q request.Request, n int) bool {
 			return provider.EmptyTurn(q, n) && !provider.AssistantLast(q, n)
 		}),
@@ -56,20 +56,20 @@ var rules = []provider.Rule{
 	{
 		Code: "R7", Text: "the signature of a thinking block fits its text",
 		Error: "messages.N.content.M: Invalid `signature` in `thinking` block",
-		Words: []provider.Words{{"signature", "thinking"}},
+		Words: []string{"signature … thinking"},
 		Kind:  &provider.ThinkingSignature,
 	},
 	{
 		Code: "R8", Text: "thinking blocks of the latest assistant turn come back unchanged",
 		Error: "messages.N.content.M: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be " +
 			"modified. These blocks must remain as they were in the original response.",
-		Words: []provider.Words{{"thinking", "cannot be modified"}},
+		Words: []string{"thinking … cannot be modified"},
 		Kind:  &provider.ThinkingModified,
 	},
 	{ // an empty signature counts as one
 		Code: "R9", Text: "a thinking block has a signature",
 		Error: "messages.N.content.M.thinking.signature: Field required",
-		Words: []provider.Words{{"thinking.signature", "field required"}},
+		Words: []string{"thinking.signature … field required"},
 		Kind:  &provider.ThinkingSignature, Find: provider.FindBlocks(func(b *request.Block) bool {
 			return b.Type == request.Thinking && b.Unsigned
 		}),
@@ -77,13 +77,13 @@ var rules = []provider.Rule{
 	{
 		Code: "R10", Text: "no assistant turn ends with a thinking block",
 		Error: "messages.N: The final block in an assistant message cannot be `thinking`.",
-		Words: []provider.Words{{"final block", "thinking"}},
+		Words: []string{"final block … thinking"},
 		Kind:  &provider.ThinkingOrder, Find: provider.ThinkingLast,
 	},
 	{
 		Code: "R11", Text: "text blocks contain more than whitespace",
 		Error: "messages: text content blocks must contain non-whitespace text",
-		Words: []provider.Words{{"text", "must contain non-whitespace"}},
+		Words: []string{"text … must contain non-whitespace"},
 		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool {
 			return b.Type == request.Text && b.Text != "" && provider.IsBlank(b.Text)
 		}),
@@ -91,43 +91,43 @@ var rules = []provider.Rule{
 	{
 		Code: "R12", Text: "the conversation ends with a user turn",
 		Error: "This model does not support assistant message prefill. The conversation must end with a user message.",
-		Words: []provider.Words{{"assistant message prefill"}, {"conversation must end with a user message"}},
+		Words: []string{"assistant message prefill", "conversation must end with a user message"},
 		Kind:  &provider.EndsWithAnswer, Find: provider.FindTurns(provider.AssistantLast),
 	},
 	{
 		Code: "R13", Text: "tool ids match ^[a-zA-Z0-9_-]+$",
 		Error: "messages.N.content.M.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-		Words: []provider.Words{{"tool_use.id", "match pattern"}, {"tool_use.id", "string should have at least"}},
+		Words: []string{"tool_use.id … match pattern", "tool_use.id … string should have at least"},
 		Kind:  &provider.InvalidToolCall, Find: provider.InvalidID(provider.IsName),
 	},
 	{
 		Code: "R14", Text: "tool_use.input is an object",
 		Error: "messages.N.content.M.tool_use.input: Input should be a valid dictionary",
-		Words: []provider.Words{{"tool_use.input", "should be a valid"}},
+		Words: []string{"tool_use.input … should be a valid"},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.NoObject),
 	},
 	{
 		Code: "R15", Text: "an image is at most 5 MB",
 		Error: imagePlace + ": image exceeds 5 MB maximum: X bytes > 5242880 bytes",
-		Words: []provider.Words{{"image exceeds"}},
+		Words: []string{"image exceeds"},
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return len(b.Data) > LargestImage }),
 	},
 	{
 		Code: "R16", Text: "the first turn is the user's",
 		Error: `messages: first message must use the "user" role`,
-		Words: []provider.Words{{"first message must use"}},
+		Words: []string{"first message must use"},
 		Kind:  &provider.FirstPromptMissing, Find: provider.FindTurns(provider.AssistantFirst),
 	},
 	{
 		Code: "R17", Text: "tool_use ids are unique",
 		Error: "messages.N: `tool_use` ids must be unique",
-		Words: []provider.Words{{"tool_use", "ids must be unique"}},
+		Words: []string{"tool_use … ids must be unique"},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.Anywhere),
 	},
 	{ // for an image of another media type the API reports only R19
 		Code: "R18", Text: "an image is not empty, is base64, and can be decoded",
 		Error: "Could not process image",
-		Words: []provider.Words{{"could not process image"}, {"image cannot be empty"}, {"image", "invalid base64 data"}},
+		Words: []string{"could not process image", "image cannot be empty", "image … invalid base64 data"},
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
 			return isImageType(b.Mime) && !b.MediaInfo().Image()
 		}),
@@ -135,14 +135,14 @@ var rules = []provider.Rule{
 	{
 		Code: "R19", Text: "the media type of an image is image/jpeg, image/png, image/gif or image/webp",
 		Error: imagePlace + ".media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
-		Words: []provider.Words{{"image", "media_type: input should be"}},
+		Words: []string{"image … media_type: input should be"},
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return !isImageType(b.Mime) }),
 	},
 	{
 		Code: "R20", Text: "the media type of an image matches its data",
 		Error: imagePlace + ": The image was specified using the TYPE media type, but the image appears to be a TYPE image",
-		Words: []provider.Words{
-			{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"},
+		Words: []string{
+			"image … does not match the provided media type", "image was specified using … appears to be",
 		},
 		Kind: &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
 			info := b.MediaInfo()
@@ -152,20 +152,20 @@ var rules = []provider.Rule{
 	{
 		Code: "R21", Text: "an image has at most 8000 pixels a side, and 2000 if there are more than 20 images",
 		Error: imagePlace + ".data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
-		Words: []provider.Words{{"image dimensions exceed"}},
+		Words: []string{"image dimensions exceed"},
 		Kind:  &provider.InvalidFile, Find: wideImage,
 	},
 	{
 		Code: "R27", Text: "the request is valid JSON: no half of a surrogate pair",
 		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []provider.Words{{"surrogate in string"}},
+		Words: []string{"surrogate in string"},
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 	{
 		Code: "R28", Text: "the conversation before a thinking block is the one it was created with (models from 5.1 on)",
 		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different " +
 			"conversation.",
-		Words: []provider.Words{{"bound to a different conversation"}, {"thinking", "preceded this one", "is missing"}},
+		Words: []string{"bound to a different conversation", "thinking … preceded this one … is missing"},
 		Kind:  &provider.BoundThinking,
 	},
 }

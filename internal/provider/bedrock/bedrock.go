@@ -24,19 +24,19 @@ func ErrorTexts() provider.ErrorTexts {
 		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // the service's form; the model's is Claude's
 		First: 1,
 		Kinds: []provider.ErrorKind{
-			provider.FirstPromptMissing.WithWords(provider.Words{"first message", "role", "user"}),
+			provider.FirstPromptMissing.WithWords("first message … role … user"),
 			provider.InvalidToolCall.WithWords(
-				provider.Words{"tooluse.name", "regular expression"},
-				provider.Words{"tooluse.name", "failed to satisfy constraint"},
-				provider.Words{"tooluse.input", "invalid"},
-				provider.Words{"duplicate", "tooluse"},
+				"tooluse.name … regular expression",
+				"tooluse.name … failed to satisfy constraint",
+				"tooluse.input … invalid",
+				"duplicate … tooluse",
 			),
-			provider.InvalidFile.WithWords(provider.Words{"image", "could not be processed"},
-				provider.Words{"image.source", "is invalid"}),
-			provider.ToolResultMissing.WithWords(provider.Words{"tooluse", "toolresult", "without"}),
-			provider.OrphanResult.WithWords(provider.Words{"toolresult", "exceeds the number of tooluse"}),
-			provider.EmptyContent.WithWords(provider.Words{"content field", "empty"}, provider.Words{"text field", "is blank"}),
-			provider.TooLong.WithWords(provider.Words{"input is too long"}),
+			provider.InvalidFile.WithWords("image … could not be processed",
+				"image.source … is invalid"),
+			provider.ToolResultMissing.WithWords("tooluse … toolresult … without"),
+			provider.OrphanResult.WithWords("toolresult … exceeds the number of tooluse"),
+			provider.EmptyContent.WithWords("content field … empty", "text field … is blank"),
+			provider.TooLong.WithWords("input is too long"),
 		},
 	}
 }

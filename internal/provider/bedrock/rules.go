@@ -11,48 +11,48 @@ var rules = []provider.Rule{
 		Code: "B1", Text: "a conversation starts with a prompt",
 		Error: "A conversation must start with a user message. Try again with a conversation that starts with a user " +
 			"message.",
-		Words: []provider.Words{{"conversation must start with a user message"}},
+		Words: []string{"conversation must start with a user message"},
 		Kind:  &provider.FirstPromptMissing, Find: provider.FindTurns(provider.AssistantFirst),
 	},
 	{
 		Code: "B3", Text: "each message has content",
 		Error: "The content field in the Message object at messages.N is empty. Add a ContentBlock object to the content " +
 			"field and try again.",
-		Words: []provider.Words{{"content field in the message object", "is empty"}},
+		Words: []string{"content field in the message object … is empty"},
 		Kind:  &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
 	},
 	{
 		Code: "B4", Text: "a text is not blank, not even in the result of a tool",
 		Error: "The text field in the ContentBlock object at messages.N.content.M is blank. Add text to the text field, " +
 			"and try again.",
-		Words: []provider.Words{{"text field in the contentblock object", "is blank"}},
+		Words: []string{"text field in the contentblock object … is blank"},
 		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(isBlank),
 	},
 	{
 		Code: "B5", Text: "the id of a call has 1 to 64 letters, digits, _ and -",
 		Error: "Value 'ID' at 'messages.N.member.content.M.member.toolUse.toolUseId' failed to satisfy constraint: " +
 			"Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+ and have length less than or equal to 64",
-		Words: []provider.Words{{"tooluseid", "failed to satisfy constraint"}, {"tooluse.tooluseid", "regular expression"}},
+		Words: []string{"tooluseid … failed to satisfy constraint", "tooluse.tooluseid … regular expression"},
 		Kind:  &provider.InvalidToolCall,
 		Find:  provider.InvalidID(func(id string) bool { return provider.IsName(id) && len(id) <= provider.MaxID }),
 	},
 	{
 		Code: "B7", Text: "the ids of calls are unique",
 		Error: "messages.N: `tool_use` ids must be unique",
-		Words: []provider.Words{{"tooluse", "duplicate ids"}},
+		Words: []string{"tooluse … duplicate ids"},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.Anywhere),
 	},
 	{
 		Code: "B8", Text: "only calls follow a call in its message, and their results come next",
 		Error: provider.NoResult,
-		Words: []provider.Words{{"expected toolresult blocks"}},
+		Words: []string{"expected toolresult blocks"},
 		Kind:  &provider.ToolResultMissing, Find: provider.CallWithoutResult,
 	},
 	{Code: "B9", Text: "the signature of a thinking block fits its text"},
 	{
 		Code: "B10", Text: "an image is at most 3.75 MB, can be decoded, and has the media type of its data",
 		Error: "messages.N.content.M.image.source.bytes: image exceeds 3.75 MB maximum: X bytes > 3932160 bytes",
-		Words: []provider.Words{{"unsupported image mime type"}, {"image.format", "failed to satisfy constraint"}},
+		Words: []string{"unsupported image mime type", "image.format … failed to satisfy constraint"},
 		Kind:  &provider.InvalidFile,
 		Find:  provider.FindImages(wrongImage),
 	},
@@ -64,7 +64,7 @@ var rules = []provider.Rule{
 	{
 		Code: "B12", Text: "the request is valid JSON: no half of a surrogate pair",
 		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []provider.Words{{"surrogate in string"}},
+		Words: []string{"surrogate in string"},
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 }

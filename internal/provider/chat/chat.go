@@ -43,41 +43,41 @@ func ErrorTexts() provider.ErrorTexts {
 		Call:  `\b(?:'?tool_call_id'? of|tool_call_ids? did not have response messages:) '?([^\s',]+)`,
 		Kinds: []provider.ErrorKind{
 			provider.InvalidToolCall.WithWords(
-				provider.Words{"duplicate", "tool_call_id"},
-				provider.Words{"messages[", "tool_calls[", "string too long"},
-				provider.Words{"messages[", "tool_calls[", "string too short"},
-				provider.Words{"messages[", "tool_calls[", "empty string"},
-				provider.Words{"messages[", "tool_calls[", "does not match pattern"},
-				provider.Words{"messages[", "tool_call_id'"},
-				provider.Words{"function.name", "does not match pattern"},
+				"duplicate … tool_call_id",
+				"messages[ … tool_calls[ … string too long",
+				"messages[ … tool_calls[ … string too short",
+				"messages[ … tool_calls[ … empty string",
+				"messages[ … tool_calls[ … does not match pattern",
+				"messages[ … tool_call_id'",
+				"function.name … does not match pattern",
 			),
-			provider.TooManyImages.WithWords(provider.Words{"request contains", "images", "exceeding"},
-				provider.Words{"too many images"}),
+			provider.TooManyImages.WithWords("request contains … images … exceeding",
+				"too many images"),
 			provider.InvalidFile.WithWords(
-				provider.Words{"image", "exceed", "maximum"},
-				provider.Words{"unsupported image"},
-				provider.Words{"image", "too large"},
+				"image … exceed … maximum",
+				"unsupported image",
+				"image … too large",
 			),
-			provider.ToolResultMissing.WithWords(provider.Words{"tool call result does not follow tool call"}),
-			provider.OrphanResult.WithWords(provider.Words{"tool_call_id", "is not found"}),
+			provider.ToolResultMissing.WithWords("tool call result does not follow tool call"),
+			provider.OrphanResult.WithWords("tool_call_id … is not found"),
 			provider.EmptyContent.WithWords(
-				provider.Words{"content is required"},
-				provider.Words{"'messages[", "].content'", "got null"},        // OpenAI
-				provider.Words{"'messages[", "].content'", "empty string"},    // OpenAI
-				provider.Words{"messages[", "].content", "field required"},    // vLLM
-				provider.Words{"assistant", "must have either content or"},    // Mistral
-				provider.Words{"message", "role 'assistant'", "is empty"},     // gateways
-				provider.Words{"message", "role 'user'", "must not be empty"}, // Moonshot
+				"content is required",
+				"'messages[ … ].content' … got null",        // OpenAI
+				"'messages[ … ].content' … empty string",    // OpenAI
+				"messages[ … ].content … field required",    // vLLM
+				"assistant … must have either content or",   // Mistral
+				"message … role 'assistant' … is empty",     // gateways
+				"message … role 'user' … must not be empty", // Moonshot
 			),
 			provider.TooLong.WithWords( // those that OpenCode 1.18.33 itself looks for
-				provider.Words{"too many tokens"},
-				provider.Words{"token count of", "exceeds the limit of"}, // Copilot
-				provider.Words{"maximum prompt length is"},               // xAI
-				provider.Words{"reduce the length of the messages"},      // Groq
-				provider.Words{"exceeds the available context size"},     // llama.cpp
-				provider.Words{"exceeded model token limit"},             // Moonshot
-				provider.Words{"tokens in request more than max tokens allowed"},
-				provider.Words{"exceeds", "maximum allowed input length of", "tokens"},
+				"too many tokens",
+				"token count of … exceeds the limit of", // Copilot
+				"maximum prompt length is",              // xAI
+				"reduce the length of the messages",     // Groq
+				"exceeds the available context size",    // llama.cpp
+				"exceeded model token limit",            // Moonshot
+				"tokens in request more than max tokens allowed",
+				"exceeds … maximum allowed input length of … tokens",
 			),
 		},
 	}

@@ -22,19 +22,19 @@ func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "gemini", Rules: rules, Place: `\bcontents\[(\d+)\](?:\.parts\[(\d+)\])?`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidFile.WithWords(provider.Words{"inline_data", "invalid value"},
-				provider.Words{"inlinedata", "invalid value"}),
+			provider.InvalidFile.WithWords("inline_data … invalid value",
+				"inlinedata … invalid value"),
 			provider.EncryptedReasoning.WithWords(
-				provider.Words{"thought signature", "not valid"},
-				provider.Words{"thought_signature", "not valid"},
-				provider.Words{"invalid thought_signature"},
-				provider.Words{"thought_signature is invalid"},
-				provider.Words{"thought_signature", "corrupted"},
+				"thought signature … not valid",
+				"thought_signature … not valid",
+				"invalid thought_signature",
+				"thought_signature is invalid",
+				"thought_signature … corrupted",
 			),
-			provider.SignatureMissing.WithWords(provider.Words{"thought_signature"}, provider.Words{"thought signature"}),
-			provider.ToolResultMissing.WithWords(provider.Words{"function call", "function response"}),
-			provider.EmptyContent.WithWords(provider.Words{"contents are required"}),
-			provider.TooLong.WithWords(provider.Words{"exceeds the maximum number of tokens"}),
+			provider.SignatureMissing.WithWords("thought_signature", "thought signature"),
+			provider.ToolResultMissing.WithWords("function call … function response"),
+			provider.EmptyContent.WithWords("contents are required"),
+			provider.TooLong.WithWords("exceeds the maximum number of tokens"),
 		},
 	}
 }

@@ -12,40 +12,40 @@ var rules = []provider.Rule{
 	{
 		Code: "O1", Text: "each function call has its output",
 		Error: "No tool output found for function call ID.",
-		Words: []provider.Words{{"no tool output found for"}},
+		Words: []string{"no tool output found for"},
 		Kind:  &provider.ToolResultMissing, Find: callWithoutOutput,
 	},
 	{
 		Code: "O2", Text: "each output has its function call before it",
 		Error: "No tool call found for function call output with call_id ID.",
-		Words: []provider.Words{{"no tool call found for"}},
+		Words: []string{"no tool call found for"},
 		Kind:  &provider.OrphanResult, Find: outputWithoutCall,
 	},
 	{
 		Code: "O3", Text: "items with ids that belong to one response stay together: reasoning comes right before what " +
 			"followed it",
 		Error: "Item 'ID' of type 'reasoning' was provided without its required following item.",
-		Words: []provider.Words{{"was provided without its required"}},
+		Words: []string{"was provided without its required"},
 		Kind:  &provider.InvalidItem, Find: itemsApart,
 	},
 	{
 		Code: "O4", Text: "no item id occurs twice",
 		Error: "Duplicate item found with id ID. Remove duplicate items from your input and try again.",
-		Words: []provider.Words{{"duplicate item found with id"}},
+		Words: []string{"duplicate item found with id"},
 		Kind:  &provider.InvalidItem, Find: repeatedItem,
 	},
 	{
 		Code: "O5", Text: "the name of a tool has only letters, digits, _ and -",
 		Error: "Invalid 'input[N].name': string does not match pattern. Expected a string that matches the pattern " +
 			"'^[a-zA-Z0-9_-]+$'.",
-		Words: []provider.Words{{"'input[", "].name'"}},
+		Words: []string{"'input[ … ].name'"},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
 	},
 	{
 		Code: "O6", Text: "the id of a call has 1 to 64 characters",
 		Error: "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64, but got a string " +
 			"with length M instead.",
-		Words: []provider.Words{{"'input[", "call_id'"}},
+		Words: []string{"'input[ … call_id'"},
 		Kind:  &provider.InvalidToolCall,
 		Find:  provider.InvalidID(provider.HasValidLength),
 	},
@@ -53,19 +53,19 @@ var rules = []provider.Rule{
 		Code: "O6", Text: "the id of an item has at most 64 characters",
 		Error: "Invalid 'input[N].id': string too long. Expected a string with maximum length 64, but got a string with " +
 			"length M instead.",
-		Words: []provider.Words{{"'input[", "].id'", "string too long"}},
+		Words: []string{"'input[ … ].id' … string too long"},
 		Kind:  &provider.InvalidItem,
 		Find:  provider.FindBlocks(hasLongItemID),
 	},
 	{
 		Code: "O8", Text: "encrypted reasoning was created under this account",
 		Error: "The encrypted content gAAA...xxxx could not be verified.",
-		Words: []provider.Words{
-			{"encrypted", "could not be verified"},
-			{"invalid_encrypted_content"},
-			{"encrypted", "organization_id did not match"},
-			{"encrypted", "not issued to this caller"},
-			{"encrypted", "could not be decrypted"},
+		Words: []string{
+			"encrypted … could not be verified",
+			"invalid_encrypted_content",
+			"encrypted … organization_id did not match",
+			"encrypted … not issued to this caller",
+			"encrypted … could not be decrypted",
 		},
 		Kind: &provider.EncryptedReasoning,
 	},
@@ -73,34 +73,34 @@ var rules = []provider.Rule{
 		Code: "O9", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
 		Error: "The image data you provided does not represent a valid image. Please check your input and try again with " +
 			"one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
-		Words: []provider.Words{{"does not represent a valid image"}, {"image_url", "base64-encoded"}},
+		Words: []string{"does not represent a valid image", "image_url … base64-encoded"},
 		Kind:  &provider.InvalidFile,
 		Find:  provider.FindImages(provider.Undecodable),
 	},
 	{
 		Code: "O10", Text: "an item that is named by its id exists under this account",
 		Error: "Item with id 'rs_…' not found. Items are not persisted when `store` is set to false.",
-		Words: []provider.Words{{"item with id", "not found"}},
+		Words: []string{"item with id … not found"},
 		Kind:  &provider.InvalidItem,
 	},
 	{
 		Code: "O11", Text: "the id of an item has the prefix of its type",
 		Error: "Invalid 'input[N].id': 'ID'. Expected an ID that begins with 'PREFIX'.",
-		Words: []provider.Words{{"'input[", "].id'", "expected an id that begins with"}},
+		Words: []string{"'input[ … ].id' … expected an id that begins with"},
 		Kind:  &provider.InvalidItem, Find: wrongPrefix,
 	},
 	{
 		Code: "O12", Text: "a text has at most 10485760 characters",
 		Error: "Invalid 'input[N].output': string too long. Expected a string with maximum length 10485760, but got a " +
 			"string with length M instead.",
-		Words: []provider.Words{{"'input[", "].output", "string too long"}},
+		Words: []string{"'input[ … ].output … string too long"},
 		Kind:  &provider.OutputTooLong,
 		Find:  provider.FindBlocks(provider.HasLongText),
 	},
 	{
 		Code: "O13", Text: "reasoning that the provider does not store has its encrypted content",
 		Error: "Missing required parameter: 'input[N].encrypted_content'.",
-		Words: []provider.Words{{"missing required parameter", "encrypted_content"}},
+		Words: []string{"missing required parameter … encrypted_content"},
 		Kind:  &provider.EncryptedReasoning, Find: findItems(func(b *request.Block) bool {
 			return b.IsThinking() && b.Unsigned && !b.Reference
 		}),
@@ -108,14 +108,14 @@ var rules = []provider.Rule{
 	{
 		Code: "O14", Text: "reasoning is sent in its encrypted form only",
 		Error: "Invalid 'input[N].content': array too long.",
-		Words: []provider.Words{{"'input[", "].content'", "array too long"}},
+		Words: []string{"'input[ … ].content' … array too long"},
 		Kind:  &provider.ReasoningAsText,
 		Find:  findItems(func(b *request.Block) bool { return b.IsThinking() && len(b.Content) > 0 }),
 	},
 	{
 		Code: "O15", Text: "the request is valid JSON: no half of a surrogate pair",
 		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []provider.Words{{"surrogate in string"}},
+		Words: []string{"surrogate in string"},
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
 	},
 }
