@@ -55,37 +55,27 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 	return c.fallback(r)
 }
 
-// fallback returns the latest record of the same side that is older, but not much older, or nil. If several records
-// have that time, it returns the first in the file.
+// fallback returns the latest record of the same side that is older, but not much older, and that the walk has not
+// passed; or nil. If several records have that time, it returns the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
 	}
-	side := c.side(r.Side)
-	i := sort.Search(len(side.records), func(i int) bool { return side.records[i].Time > r.Time }) - 1
-	found := side.latest(i, func(o *Record) bool { return !c.walked[o.UUID] })
-	if found == nil || r.Time-found.Time > mostOlder {
-		return nil
+	all := c.side(r.Side)
+	i := sort.Search(len(all), func(i int) bool { return all[i].Time > r.Time }) - 1
+	for ; i >= 0 && r.Time-all[i].Time <= mostOlder; i-- {
+		if o := all[i]; !c.walked[o.UUID] {
+			c.guessed[r.UUID] = true
+			return o
+		}
 	}
-	c.guessed[r.UUID] = true
-	return found
-}
-
-// A freeList is an ordered list of records. It finds the last record before a position that the walk has not passed.
-type freeList struct {
-	records []*Record
-	below   []int // index at which to look for a record that the walk has not passed: its own, or an earlier one
-}
-
-func (l *freeList) add(r *Record) {
-	l.below = append(l.below, len(l.records))
-	l.records = append(l.records, r)
+	return nil
 }
 
 // side returns the records of one side by time.
-func (c *Conversation) side(text string) *freeList {
-	if s := c.sides[text]; s != nil {
-		return s
+func (c *Conversation) side(text string) []*Record {
+	if byTime, ok := c.sides[text]; ok {
+		return byTime
 	}
 	var byTime []*Record
 	for _, o := range slices.Backward(c.order) {
@@ -94,31 +84,8 @@ func (c *Conversation) side(text string) *freeList {
 		}
 	}
 	slices.SortStableFunc(byTime, func(a, b *Record) int { return cmp.Compare(a.Time, b.Time) })
-	s := &freeList{}
-	for _, o := range byTime {
-		s.add(o)
-	}
-	c.sides[text] = s
-	return s
-}
-
-// latest returns the last record up to i that free accepts. A record that free rejects once is skipped from then on.
-func (l *freeList) latest(i int, free func(*Record) bool) *Record {
-	var passed []int
-	for i >= 0 && (l.below[i] != i || !free(l.records[i])) {
-		passed = append(passed, i)
-		if l.below[i] == i {
-			l.below[i] = i - 1
-		}
-		i = l.below[i]
-	}
-	for _, p := range passed {
-		l.below[p] = i
-	}
-	if i < 0 {
-		return nil
-	}
-	return l.records[i]
+	c.sides[text] = byTime
+	return byTime
 }
 
 // A group has the records that the walk did not pass of an answer and of the results of its calls. It also has the

@@ -43,10 +43,10 @@ type Conversation struct {
 	parent   map[string]string
 	dropped  map[string]bool // records before the compaction
 	walked   map[string]bool
-	guessed  map[string]bool // records whose parent does not exist
-	before   []*Record       // cached results of LastBefore, by place
-	cycles   map[string]bool // records whose parents lead back to them; nil before the first use
-	sides    map[string]*freeList
+	guessed  map[string]bool      // records whose parent does not exist
+	before   []*Record            // cached results of LastBefore, by place
+	cycles   map[string]bool      // records whose parents lead back to them; nil before the first use
+	sides    map[string][]*Record // by side and time, see [Conversation.side]
 }
 
 // Load reads the lines of a file of the given size as the program does. agent is the id of the subagent that the
@@ -57,7 +57,7 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 		Agent: agent, Lines: lines, order: make([]*Record, 0, n), place: make(map[string]int, n),
 		parent:  make(map[string]string, n),
 		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{},
-		sides: map[string]*freeList{},
+		sides: map[string][]*Record{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
