@@ -229,7 +229,6 @@ type Examination struct {
 
 	Stamp      change.Stamp // of the records; the zero stamp if the result depends on more than these
 	Unfinished bool         // the agent is or was working in it; see [Store].Busy
-	Until      time.Time    // when the position of the next prompt among the messages changes; the zero time for never
 }
 
 // A Copy has all records of a session: written to an empty store, they restore it.

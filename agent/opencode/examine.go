@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,13 +34,14 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	e := agent.Examination{
 		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: isThinking(loaded, o),
 		Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
-		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
+		Unfinished: unfinished(loaded),
 	}
 	if m := loaded.LatestAssistant(); m != nil && m.Failed && m.ID == loaded.Messages[len(loaded.Messages)-1].ID {
 		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
+	inFuture := func(m record.Message) bool { return render.IsInFuture(&m, o.Now) }
 	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" &&
-		change.OnlyFiles(loaded.Stray) {
+		change.OnlyFiles(loaded.Stray) && !slices.ContainsFunc(loaded.Messages, inFuture) {
 		e.Stamp = stamp
 	}
 	return e, nil

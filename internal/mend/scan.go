@@ -166,9 +166,6 @@ func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined
 		Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking,
 		Provider: e.Provider, Diagnoses: e.Diagnoses,
 	}
-	if !e.Until.IsZero() {
-		r.Until = e.Until.UnixMilli()
-	}
 	return examined{f, r}
 }
 

@@ -204,7 +204,7 @@ func (p *pass) settingsOf(head change.Head) string {
 // lookup returns a cached result that is still valid; nil for none.
 func (p *pass) lookup(ctx context.Context, head change.Head, settings string) *scancache.Result {
 	r := p.cached[scancache.KeyOf(&head)]
-	if r == nil || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
+	if r == nil || r.Settings != settings {
 		return nil
 	}
 	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
@@ -225,8 +225,7 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) *s
 func (p *pass) add(r *scancache.Result) {
 	known := p.cached[scancache.KeyOf(&p.heads[len(p.found)])]
 	if r != known {
-		p.changed = p.changed || r == nil || known == nil || r.Stamp != known.Stamp || r.Settings != known.Settings ||
-			r.Until != known.Until
+		p.changed = p.changed || r == nil || known == nil || r.Stamp != known.Stamp || r.Settings != known.Settings
 	}
 	p.found = append(p.found, r)
 }

@@ -49,12 +49,11 @@ type Session struct {
 	Result *Result // nil if none is kept
 }
 
-// A Result has the diagnoses of a session. It is valid for an equal Stamp and equal Settings, before the time
-// Until, and if the session is not busy.
+// A Result has the diagnoses of a session. It is valid for an equal Stamp and equal Settings, and if the
+// session is not busy.
 type Result struct {
 	Stamp    string // of the records
 	Settings string // identifies everything else that the result depends on
-	Until    int64  // milliseconds since 1970; 0 for no end
 
 	Unfinished bool   // the agent may have been working in it
 	Thinking   bool   // diagnosed with thinking on

@@ -16,15 +16,10 @@ import (
 // (docs/opencode.md F3), or a wrong clock set their times. Older versions of OpenCode read messages in the order of
 // their ids, newer ones in the order of their times. Only ids are fixed.
 
-// isInFuture reports whether the message is dated later than the next prompt.
-func isInFuture(m *record.Message, now time.Time) bool {
-	return !now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= now.UnixMilli()
-}
-
 // futureDate returns the date of the finding's message, "" if it is not in the future.
 func (c *simulation) futureDate(f finding) string {
 	m := c.message(f.Ref)
-	if m == nil || !isInFuture(m, c.now) {
+	if m == nil || !render.IsInFuture(m, c.now) {
 		return ""
 	}
 	return time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC().Format("2006-01-02 15:04 MST")
@@ -71,7 +66,7 @@ const whyNoTime = "mend does not know the right time of that message."
 // fixOrder returns the fix of messages that sort after every new prompt, or whose ids sort in another order than
 // their times. A message that is dated in the future has none.
 func fixOrder(c *simulation, _ finding) []repair.Fix {
-	inFuture := func(m record.Message) bool { return isInFuture(&m, c.now) }
+	inFuture := func(m record.Message) bool { return render.IsInFuture(&m, c.now) }
 	if oldIDs(c.s, c.now) == 0 || slices.ContainsFunc(c.s.Messages, inFuture) {
 		return nil
 	}

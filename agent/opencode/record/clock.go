@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"mend/change"
@@ -37,21 +36,6 @@ func digits(n uint64) string {
 // since 1970.
 func ClockWraps(ms int64) int64 {
 	return ms / (1 << (4 * clockDigits) / clockStep)
-}
-
-// ClockStart returns the time of the n-th wrap of the clock of ids, in milliseconds since
-// 1970.
-func ClockStart(n int64) int64 { return n * ((1 << (4 * clockDigits)) / clockStep) }
-
-// IDTime returns the time in an id, in milliseconds since 1970, for an id made after the given number of wraps of the
-// clock. made is false if the agent did not make the id.
-func IDTime(id string, wraps int64) (ms int64, made bool) {
-	tail := idTail(id)
-	if !isClock(tail) {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(tail[:clockDigits], 16, 64)
-	return ClockStart(wraps) + int64(n/clockStep), err == nil
 }
 
 // Renumber returns the id of a message or a part with another time in it: n milliseconds after a wrap of the clock. The

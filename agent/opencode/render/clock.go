@@ -21,28 +21,9 @@ func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
 	return ms, record.ClockID(change.KindMessage, ms)
 }
 
-// StableUntil returns the time until which every version renders the same request as now, because
-// the next prompt keeps its position among the messages.
-func StableUntil(s *record.Session, now time.Time) time.Time {
-	ms := now.UnixMilli()
-	wraps := record.ClockWraps(ms)
-	until := record.ClockStart(wraps + 1)
-	note := func(t int64) {
-		if t >= ms {
-			until = min(until, t+1)
-		}
-	}
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		note(m.Created)
-		note(CreatedInJSON(m))
-		for _, id := range [...]string{m.ID, m.Ref.Message} {
-			if t, ok := record.IDTime(id, wraps); ok {
-				note(t)
-			}
-		}
-	}
-	return time.UnixMilli(until)
+// IsInFuture reports whether the message is dated later than a prompt typed now; false if that time is zero.
+func IsInFuture(m *record.Message, now time.Time) bool {
+	return !now.IsZero() && max(m.Created, CreatedInJSON(m)) >= now.UnixMilli()
 }
 
 // CreatedInJSON returns the creation time in the message's JSON. Newer versions use it to find the
