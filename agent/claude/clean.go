@@ -8,7 +8,6 @@ import (
 	"mend/change"
 )
 
-// Space implements [agent.Store].
 func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Space, error) {
 	return agent.SpaceOf(ctx, s, [][2]string{
 		{projects, agent.Conversations},

@@ -73,7 +73,6 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	return c, nil
 }
 
-// CopiedWith implements [agent.Store].
 func (*store) CopiedWith(head change.Head) string {
 	owner, _, ok := subagent(head.ID)
 	if !ok {

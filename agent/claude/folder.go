@@ -49,7 +49,6 @@ func (s *store) Settings(head change.Head) string {
 	return ""
 }
 
-// Refresh implements [agent.Store].
 func (s *store) Refresh() {
 	s.homeless.Clear()
 	s.commits.Store(nil)

@@ -40,7 +40,6 @@ func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	return strings.TrimSuffix(projects+"/"+ref.Project+"/"+below, "/"), ref, nil
 }
 
-// Folder implements [fsstore.Layout].
 func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
 	at, _, err := l.Path(ref)
 	names := strings.Split(at, "/")
@@ -89,7 +88,6 @@ func locate(p string) string {
 	return subagentID(path.Base(path.Dir(dir)), strings.TrimPrefix(name, agentPrefix))
 }
 
-// Key implements [linestore.Layout].
 func (*layout) Key(line []byte) string {
 	const name = `"uuid"`
 	if !bytes.Contains(line, []byte(name)) {

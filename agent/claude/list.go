@@ -94,7 +94,6 @@ func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) er
 	return nil
 }
 
-// CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(bool) error { return s.Unread() }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
@@ -112,7 +111,6 @@ func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owne
 	})
 }
 
-// List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	var b safedir.Buffer
 	err = s.eachFile(ctx, func(f file) error {
@@ -255,7 +253,6 @@ func (t *titles) title() string {
 
 func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) }
 
-// State implements [agent.Store].
 func (s *store) State(ctx context.Context) (change.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
 	var line []byte

@@ -114,7 +114,6 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 	return nil
 }
 
-// ID implements [agent.Reader].
 func (s *promptHistory) ID() change.StoreID { return change.StoreID{Kind: "prompts", Root: s.path} }
 
 // List implements [agent.Reader]. It leaves out a session that has only typed commands: it has nothing to restore.
@@ -215,7 +214,6 @@ func (s *promptHistory) whole(p typedPrompt) string {
 	})
 }
 
-// Copy implements [agent.Reader].
 func (s *promptHistory) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	data, err := s.transcript(ctx, head)
 	if err != nil {
@@ -229,15 +227,12 @@ func (s *promptHistory) Copy(ctx context.Context, head change.Head) (c agent.Cop
 var errReadOnly = fail.New(fail.Refused, "mend restore brings back a session of it",
 	"mend does not change the history of prompts")
 
-// Read implements [agent.Reader].
 func (s *promptHistory) Read(context.Context, []change.Ref) ([]*change.Image, error) {
 	return nil, errReadOnly
 }
 
-// Changeable implements [agent.Store].
 func (s *promptHistory) Changeable(context.Context) error { return errReadOnly }
 
-// Writer implements [agent.Store].
 func (s *promptHistory) Writer(string) (txn.Store, error) { return nil, errReadOnly }
 
 // OtherStores implements [agent.Reader]. It returns the prompt history, with the sessions that the program deleted.
@@ -262,7 +257,6 @@ func (s *store) OtherStores(ctx context.Context, have map[string]bool) ([]agent.
 	return []agent.OtherStore{one}, nil
 }
 
-// Adopt implements [agent.Reader].
 func (s *store) Adopt(_ context.Context, copied *agent.Copy) ([]change.Op, error) {
 	ops := make([]change.Op, len(copied.Records))
 	for i := range copied.Records {

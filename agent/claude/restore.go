@@ -161,7 +161,6 @@ func hasLostContent(now, then []byte) bool {
 		jsonedit.HasLostText(current.Get("message").Get("content"), old.Get("message").Get("content"))
 }
 
-// CountMissing implements [agent.Reader].
 func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	byRef := make(map[change.Ref][]byte, len(now))
 	for _, r := range now {

@@ -57,7 +57,6 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 	}), stampOf(e), nil
 }
 
-// Examine implements [agent.Store].
 func (s *store) Examine(_ context.Context, head change.Head, o repair.Options) (x agent.Examination, err error) {
 	c, stamp, err := s.newCase(head, repair.Request{Options: o}, freshFor)
 	if err != nil {
@@ -72,7 +71,6 @@ func (s *store) Examine(_ context.Context, head change.Head, o repair.Options) (
 	return x, nil
 }
 
-// Busy implements [agent.Store].
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head, freshFor) != ""
 }

@@ -120,7 +120,6 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 	})
 }
 
-// Space implements [agent.Store].
 func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Space, error) {
 	return agent.SpaceOf(ctx, s, [][2]string{
 		{rollout.Sessions, agent.Conversations},

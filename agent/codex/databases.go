@@ -107,7 +107,6 @@ func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 	return out, err
 }
 
-// BuildAside implements [agent.Store].
 func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (change.Op, func() error, error) {
 	return s.Store.BuildAside(ctx, rollout.PlainRef(ref), dry, write)
 }

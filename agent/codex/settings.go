@@ -61,7 +61,6 @@ func (s *store) providers() rollout.Providers {
 	return s.known
 }
 
-// Settings implements [agent.Store].
 func (s *store) Settings(change.Head) string { return fmt.Sprint(s.providers()) }
 
 func readProviders(files []string) (p rollout.Providers) {

@@ -47,7 +47,6 @@ var _ agent.Store = (*store)(nil)
 // deepest is the greatest depth of folders with rollouts below the root.
 const deepest = 8
 
-// List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	root, err := s.OpenRoot()
 	if err != nil {
@@ -194,7 +193,6 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	return src, err
 }
 
-// Busy implements [agent.Store].
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head.ID) != ""
 }

@@ -15,7 +15,6 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Space implements [agent.Store].
 func (s *store) Space(ctx context.Context, progress func(done, total int64)) (space agent.Space, err error) {
 	root := s.ID().Root
 	if db, ok := s.records.(*database.Store); ok {
@@ -38,7 +37,6 @@ func (s *store) Space(ctx context.Context, progress func(done, total int64)) (sp
 	return space, err
 }
 
-// Clean implements [agent.Store].
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	if db, ok := s.records.(*database.Store); ok && r.Snapshots {
 		return s.cleanSnapshots(ctx, db)

@@ -47,7 +47,6 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	return e, nil
 }
 
-// Refresh implements [agent.Store].
 func (s *store) Refresh() {
 	s.projects.Clear()
 	s.places.Clear()
@@ -58,7 +57,6 @@ func (s *store) Refresh() {
 	s.newer.Store(nil)
 }
 
-// Busy implements [agent.Store].
 func (s *store) Busy(ctx context.Context, _ change.Head, unfinished bool) bool {
 	return unfinished && s.isHeld(ctx)
 }

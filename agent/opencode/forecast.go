@@ -10,13 +10,10 @@ import (
 	"mend/repair"
 )
 
-// Profile implements [agent.Store].
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
 
-// Verified implements [agent.Store].
 func (s *store) Verified(version string) bool { return render.Verified(version) }
 
-// Newer implements [agent.Store].
 func (s *store) Newer(version string) bool { return render.Newer(version) }
 
 // Forecast implements [agent.Store]. It only reads.

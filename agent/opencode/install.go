@@ -45,7 +45,6 @@ type plugin struct {
 	program *program
 }
 
-// About implements [agent.Installer].
 func (p plugin) About() agent.Installation {
 	return agent.Installation{
 		Missing: "is not installed", Done: "Restart " + p.program.title + " to apply this.", Undone: "Restart " +
@@ -98,7 +97,6 @@ func projectRoot() (string, error) {
 	}
 }
 
-// Accepts implements [agent.Installer].
 func (plugin) Accepts(s agent.Setup) error {
 	if s.Repair {
 		return fail.New(fail.Usage, "", "--repair is for --agent claude: the plugin repairs sessions unless the setting "+
@@ -107,7 +105,6 @@ func (plugin) Accepts(s agent.Setup) error {
 	return nil
 }
 
-// Install implements [agent.Installer].
 func (p plugin) Install(text []byte, s agent.Setup) ([]byte, error) {
 	installed, err := readPlugin(text, s)
 	if err != nil {
@@ -141,7 +138,6 @@ func (p plugin) text(s agent.Setup) ([]byte, error) {
 	return []byte(strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", s.Version).Replace(pluginSource)), nil
 }
 
-// Uninstall implements [agent.Installer].
 func (plugin) Uninstall(text []byte) ([]byte, error) {
 	_, err := readPlugin(text, agent.Setup{})
 	return nil, err
@@ -179,7 +175,6 @@ func readPlugin(text []byte, s agent.Setup) (status agent.Status, err error) {
 	return status, nil
 }
 
-// Status implements [agent.Installer].
 func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	status, err := readPlugin(text, s)
 	if err != nil || status.State == agent.Absent {
@@ -193,7 +188,6 @@ func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	return status, err
 }
 
-// Notes implements [agent.Installer].
 func (p plugin) Notes([]byte, agent.Setup) []string {
 	return []string{`Before each prompt it repairs the session, unless readable text would be lost. Setting: preflight.
 With any plugin, ` + p.program.title + ` installs npm packages at its next start. ` +

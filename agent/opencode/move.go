@@ -154,7 +154,6 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 	return p.all, p.certain
 }
 
-// Move implements [agent.Store].
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	db, isDatabase := s.records.(*database.Store)
 	heads, err := s.List(ctx)

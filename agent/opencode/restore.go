@@ -167,7 +167,6 @@ func withoutArchived(o change.Op) *change.Image {
 	return change.ImageOf(&listed)
 }
 
-// CountMissing implements [agent.Reader].
 func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	present := make(map[change.Ref]*change.Record, len(now))
 	for i := range now {

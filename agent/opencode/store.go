@@ -91,12 +91,10 @@ func (s *store) takeover(ctx context.Context) takeover {
 	return t
 }
 
-// Changeable implements [agent.Store].
 func (s *store) Changeable(ctx context.Context) error { return s.takeover(ctx).err }
 
 var _ agent.Store = (*store)(nil)
 
-// Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
 	if db, ok := s.records.(*database.Store); ok {
 		_, err := db.Takeover(context.Background())
@@ -105,7 +103,6 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 	return tree.Open(s.at.Path, s.at.Layout != "", tree.Options{Owner: journal, Note: s.warn})
 }
 
-// Records implements [agent.Store].
 func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record, error) {
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
@@ -128,7 +125,6 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 	return change.Op{}, nil, errors.ErrUnsupported
 }
 
-// CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	if s.tree == nil { // cached now, because Held would wait for the end of the check
 		_, _ = s.isHeld(ctx), s.isLocal()
@@ -136,7 +132,6 @@ func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	return s.records.CheckFile(ctx, what)
 }
 
-// CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(inUse bool) error {
 	db, ok := s.records.(*database.Store)
 	if !ok || !inUse {
@@ -200,7 +195,6 @@ func (s *store) prepare(
 	return loaded, e, err
 }
 
-// Case implements [agent.Store].
 func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
 	if r.Gone {
 		return diagnose.New((&record.Session{Head: head}).Apply(r.Changes), r, diagnose.Environment{Agent: s.title}), nil
@@ -246,7 +240,6 @@ func isMissing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Former implements [agent.Store].
 func (s *store) Former() string {
 	root := s.ID().Root
 	tree := filepath.Join(filepath.Dir(root), "storage")

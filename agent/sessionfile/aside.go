@@ -127,10 +127,8 @@ func (s *hashWriter) Write(b []byte) (int, error) {
 // wholeFiles implements [aside.Store].
 type wholeFiles struct{ *Store }
 
-// Area implements [aside.Store].
 func (w wholeFiles) Area(owner string) (*aside.Area, error) { return w.area(owner) }
 
-// StageWhole implements [aside.Store].
 func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) error {
 	f, err := w.asideFile(st.Ops[0].Ref)
 	if err == nil {
@@ -139,7 +137,6 @@ func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.St
 	return err
 }
 
-// WholeChange implements [aside.Store].
 func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
 	f, err := w.asideFile(st.Ops[0].Ref)
 	if err != nil {
@@ -159,10 +156,8 @@ func (s *Store) wholeFiles(journal string) aside.Writer {
 	return aside.Writer{Store: wholeFiles{s}, Owner: journal}
 }
 
-// ArchivedSessions implements [agent.KeptFiles].
 func (keptFiles) ArchivedSessions(context.Context, change.Ref) (all, removed map[string]bool, err error) {
 	return nil, nil, nil
 }
 
-// RowsLeftOut implements [agent.KeptFiles].
 func (keptFiles) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }

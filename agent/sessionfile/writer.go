@@ -102,7 +102,6 @@ func (w writer) withLocks(ops []change.Op, f func() error) error {
 	return f()
 }
 
-// Prepare implements [txn.Store].
 func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
 	err = w.withLocks(p.Ops, func() error {
 		files, rows := w.split(change.Staged{Store: w.ID(), Ops: p.Ops})
@@ -156,7 +155,6 @@ func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, erro
 	return ops, nil
 }
 
-// Commit implements [txn.Store].
 func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	run := false
 	lerr := w.withLocks(st.Ops, func() error {
@@ -250,7 +248,6 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 	return out, err
 }
 
-// Discard implements [txn.Store].
 func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	files, rows := w.split(st)
 	switch {

@@ -205,10 +205,8 @@ func (d *draft) raw(uuid string) []byte {
 	return nil
 }
 
-// Begin implements [repair.Editor].
 func (d *draft) Begin(repair.Fix) { d.undo = nil }
 
-// Undo implements [repair.Editor].
 func (d *draft) Undo() {
 	for _, undo := range slices.Backward(d.undo) {
 		undo()
@@ -216,5 +214,4 @@ func (d *draft) Undo() {
 	d.undo, d.children = nil, nil
 }
 
-// State implements [repair.Editor].
 func (d *draft) State() repair.State { return newState(d.c.base, d.edits.clone()) }

@@ -143,7 +143,6 @@ func (d *draft) childrenOf() map[string][]string {
 	return children
 }
 
-// ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	return d.editContent(b.Ref().Message, b.Index, func(raw []byte) ([]byte, error) {
 		if len(raw) > 0 && raw[0] == '"' {
@@ -153,10 +152,8 @@ func (d *draft) ReplaceText(b *request.Block, text string) error {
 	})
 }
 
-// SetText implements [repair.Editor].
 func (d *draft) SetText(b *request.Block, text string) error { return d.ReplaceText(b, text) }
 
-// ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
 	if b.Type != request.ToolResult {
 		return d.ReplaceText(b, lostFile(b, happened))
@@ -187,7 +184,6 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 // which is never sent.
 const shownResult = "toolUseResult"
 
-// MoveFirst implements [repair.Editor].
 func (d *draft) MoveFirst(b *request.Block) error {
 	r := d.c.linked.Record(b.Ref().Message)
 	if r == nil {
@@ -217,7 +213,6 @@ func (d *draft) thinkFirst(rs []*transcript.Record) error {
 	return nil
 }
 
-// InsertPrompt implements [repair.Editor].
 func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	first := d.c.linked.Record(before.Message)
 	if first == nil {
@@ -282,17 +277,14 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 	return nil
 }
 
-// SetToolName implements [repair.Editor].
 func (d *draft) SetToolName(call *request.Block, name string) error {
 	return d.setInBlock(call, "name", jsonedit.Quote(name))
 }
 
-// SetInput implements [repair.Editor].
 func (d *draft) SetInput(call *request.Block, input []byte) error {
 	return d.setInBlock(call, "input", input)
 }
 
-// SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
 	r := d.c.linked.Record(b.Ref().Message)
 	// Claude Code adds some results itself.
@@ -302,7 +294,6 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 	return d.setInBlock(b, "content", jsonedit.Quote(text))
 }
 
-// ClearResult implements [repair.Editor].
 func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, request.Cleared) }
 
 // editBlock edits the JSON of a block, or of the value at a path in it.

@@ -36,10 +36,8 @@ func (d *draft) Begin(x repair.Fix) {
 	}
 }
 
-// Undo implements [repair.Editor].
 func (d *draft) Undo() { *d = *d.before }
 
-// State implements [repair.Editor].
 func (d *draft) State() repair.State {
 	n := d.content
 	n.lines = slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool { return l.gone })
@@ -144,7 +142,6 @@ func (d *draft) setMember(b *request.Block, value []byte, path ...string) error 
 	return d.edit(b, func([]byte) []byte { return value }, path...)
 }
 
-// Remove implements [repair.Editor].
 func (d *draft) Remove(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil {
@@ -184,10 +181,8 @@ func (d *draft) SetAside(record change.Ref) error {
 	return nil
 }
 
-// ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error { return d.SetText(b, text) }
 
-// SetText implements [repair.Editor].
 func (d *draft) SetText(b *request.Block, text string) error {
 	if b.Type != request.Text {
 		return repair.ErrNoEdit
@@ -195,7 +190,6 @@ func (d *draft) SetText(b *request.Block, text string) error {
 	return d.setMember(b, jsonedit.Quote(text), "content", part(b), "text")
 }
 
-// ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
 	path := []string{"content", part(b)}
 	if b.Type == request.ToolResult {
@@ -225,22 +219,18 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 	return nil
 }
 
-// SetToolName implements [repair.Editor].
 func (d *draft) SetToolName(call *request.Block, name string) error {
 	return d.setMember(call, jsonedit.Quote(name), "name")
 }
 
-// SetInput implements [repair.Editor].
 func (d *draft) SetInput(call *request.Block, input []byte) error {
 	return d.setMember(call, jsonedit.Quote(string(input)), "arguments")
 }
 
-// SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
 	return d.setMember(b, jsonedit.Quote(text), "output") // only an output has this member
 }
 
-// DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
 
 // dropReasoning removes all reasoning from the message of a block. It also removes the ids of the other items, because

@@ -97,7 +97,6 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 	return nil
 }
 
-// Records implements [repair.State].
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
 // isWriting reports whether a finding is about an answer that the agent is still writing, or about a subtask that

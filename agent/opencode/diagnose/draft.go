@@ -28,7 +28,6 @@ type draft struct {
 	undo []func() // functions that revert its edits, newest last
 }
 
-// Edit implements [repair.State].
 func (c *simulation) Edit() repair.Editor { return c.draft() }
 
 // draft returns a copy of the simulation's session.
@@ -45,12 +44,10 @@ func copyOf(s *record.Session) *record.Session {
 	return &c
 }
 
-// Begin implements [repair.Editor].
 func (d *draft) Begin(x repair.Fix) {
 	d.wide, d.undo = x.Whole && !x.Alike, nil
 }
 
-// Undo implements [repair.Editor].
 func (d *draft) Undo() {
 	if d.wide {
 		*d = *d.c.draft()
@@ -61,7 +58,6 @@ func (d *draft) Undo() {
 	}
 }
 
-// Check implements [repair.Editor].
 func (d *draft) Check() error {
 	if d.wide {
 		d.sweep()
@@ -72,7 +68,6 @@ func (d *draft) Check() error {
 	return nil
 }
 
-// State implements [repair.Editor].
 func (d *draft) State() repair.State {
 	d.arrange()
 	n := d.c.withSession(d.s)

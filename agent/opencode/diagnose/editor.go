@@ -19,7 +19,6 @@ var (
 	_ repair.State  = (*simulation)(nil)
 )
 
-// Messages implements [repair.State].
 func (c *simulation) Messages() []change.Ref {
 	refs := make([]change.Ref, len(c.s.Messages))
 	for i := range c.s.Messages {
@@ -28,7 +27,6 @@ func (c *simulation) Messages() []change.Ref {
 	return refs
 }
 
-// Prompts implements [repair.State].
 func (c *simulation) Prompts() (refs []change.Ref) {
 	for i := range c.s.Messages {
 		if c.s.Messages[i].Role == change.RoleUser {
@@ -38,7 +36,6 @@ func (c *simulation) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Stored implements [repair.State].
 func (c *simulation) Stored(ref change.Ref) repair.Stored {
 	m := c.message(ref)
 	if m == nil {
@@ -98,10 +95,8 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 	return b
 }
 
-// Remove implements [repair.Editor].
 func (d *draft) Remove(b *request.Block) error { return d.remove(b.Ref()) }
 
-// SetAside implements [repair.Editor].
 func (d *draft) SetAside(record change.Ref) error {
 	if record.Kind == change.KindPart {
 		return d.remove(record)
@@ -114,7 +109,6 @@ func (d *draft) SetAside(record change.Ref) error {
 	return nil
 }
 
-// ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	_, p, err := d.part(b.Ref())
 	if err != nil {
@@ -132,12 +126,10 @@ func (d *draft) ReplaceText(b *request.Block, text string) error {
 	return d.injectAfter(m, id, text)
 }
 
-// SetText implements [repair.Editor].
 func (d *draft) SetText(b *request.Block, text string) error {
 	return d.set(b.Ref(), jsonedit.Quote(text), "text")
 }
 
-// MoveFirst implements [repair.Editor].
 func (d *draft) MoveFirst(b *request.Block) error {
 	m, err := d.message(b.Ref())
 	if err != nil {
@@ -169,7 +161,6 @@ func (d *draft) idBefore(b *request.Block) (*record.Message, string, error) {
 	return m, id, err
 }
 
-// InsertText implements [repair.Editor].
 func (d *draft) InsertText(after *request.Block, text string) error {
 	m, p, err := d.part(after.Ref())
 	if err != nil {
@@ -205,7 +196,6 @@ func (d *draft) FillMessage(ref change.Ref, text string) error {
 	return d.injectAfter(m, last.ID, text)
 }
 
-// AddStep implements [repair.Editor].
 func (d *draft) AddStep(ref change.Ref, text string) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -222,7 +212,6 @@ func (d *draft) AddStep(ref change.Ref, text string) error {
 	return d.inject(m, id+"_1", text)
 }
 
-// InsertThinking implements [repair.Editor].
 func (d *draft) InsertThinking(call *request.Block, text string) error {
 	m, id, err := d.idBefore(call)
 	if err == nil {
@@ -231,7 +220,6 @@ func (d *draft) InsertThinking(call *request.Block, text string) error {
 	return err
 }
 
-// InsertPrompt implements [repair.Editor].
 func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	answer, err := d.message(before)
 	if err != nil {
@@ -255,17 +243,14 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 	return d.set(call.Ref(), jsonedit.Quote(id), "callID")
 }
 
-// SetToolName implements [repair.Editor].
 func (d *draft) SetToolName(call *request.Block, name string) error {
 	return d.set(call.Ref(), jsonedit.Quote(name), "tool")
 }
 
-// SetInput implements [repair.Editor].
 func (d *draft) SetInput(call *request.Block, input []byte) error {
 	return d.set(call.Ref(), input, "state", "input")
 }
 
-// SetResult implements [repair.Editor].
 func (d *draft) SetResult(call *request.Block, text string) error {
 	_, p, err := d.part(call.Ref())
 	if err != nil {
@@ -342,7 +327,6 @@ func isNumber(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(ref change.Ref) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -356,7 +340,6 @@ func (d *draft) DropItemIDs(ref change.Ref) error {
 	return nil
 }
 
-// DropHidden implements [repair.Editor].
 func (d *draft) DropHidden(b *request.Block) error {
 	_, p, err := d.part(b.Ref())
 	if err != nil {
@@ -369,7 +352,6 @@ func (d *draft) DropHidden(b *request.Block) error {
 	return unsetAll(p, paths)
 }
 
-// CorrectType implements [repair.Editor].
 func (d *draft) CorrectType(b *request.Block) error {
 	_, p, err := d.part(b.Ref())
 	if err != nil {
@@ -399,7 +381,6 @@ func (d *draft) CorrectType(b *request.Block) error {
 // WriteInPlace implements [repair.Editor]. It does nothing, because all edits are made in place.
 func (d *draft) WriteInPlace() error { return nil }
 
-// ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
 	_, p, err := d.part(b.Ref())
 	switch {

@@ -23,7 +23,6 @@ type setting struct {
 // own is the number of the setting that the session is diagnosed for. Findings in records have it, too.
 const own = repair.InUse
 
-// Send implements [repair.State].
 func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	set := c.settings[slices.Index(c.shownSettings(), shown)]
 	r := c.render(set)
@@ -52,7 +51,6 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 // mayBeNew reports whether the problem of a row may come from a future version. It cannot if a column is not JSON.
 func mayBeNew(why string) bool { return !strings.Contains(why, " is not JSON") }
 
-// Release implements [repair.State].
 func (c *simulation) Release() { c.cachedView, c.requests = nil, nil }
 
 // Faults implements [repair.State]. It returns findings about content that newer versions cannot show.

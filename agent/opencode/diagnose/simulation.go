@@ -43,8 +43,6 @@ type cache struct {
 	cachedFacts  *facts            // see [simulation.known]
 }
 
-var _ repair.State = (*simulation)(nil)
-
 // An Environment has the inputs of a diagnosis besides the session and the request.
 type Environment struct {
 	// Agent is the name of the program that uses the store, in texts; "" for OpenCode.
