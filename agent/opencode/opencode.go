@@ -78,14 +78,6 @@ func (a Agent) Find() ([]agent.Located, error) {
 	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }
 
-// A treeError is an error of tree that also wraps one of package agent.
-type treeError struct {
-	error
-	kind error
-}
-
-func (e treeError) Unwrap() []error { return []error{e.error, e.kind} }
-
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without a layout, a folder that
 // contains a database is opened as that database.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
@@ -109,9 +101,6 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, fmt.Errorf("%w: %s is another agent's", agent.ErrNoStore, at.Path)
 	}
 	st, err := tree.Open(at.Path, at.Layout != "", tree.Options{Note: warn, ProjectOf: s.projectOf})
-	if errors.Is(err, tree.ErrNoStore) {
-		return nil, treeError{err, agent.ErrNoStore}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -143,8 +143,8 @@ func (s *store) CheckAccess(inUse bool) error {
 	return nil
 }
 
-// load returns a session with its messages, and the stamp of its records. The error comes from the store, or is a
-// [*record.DepthError] if a record is nested too deep to be parsed.
+// load returns a session with its messages, and the stamp of its records. The error comes from the store, or is
+// about a record that is nested too deep to be parsed.
 func (s *store) load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 { // List has the strays of no session in such a head
 		return &record.Session{Head: head}, change.Stamp{}, nil

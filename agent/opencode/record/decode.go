@@ -122,7 +122,7 @@ func decode(r *change.Record) (v js.Value) {
 	} else if v = js.Parse(r.Data); v.Kind() == '{' {
 		return v
 	} else if jsonedit.TooDeep(r.Data) {
-		r.Defect = &change.Defect{Kind: change.TooDeep, Why: (&DepthError{r.Ref}).Error()}
+		r.Defect = &change.Defect{Kind: change.TooDeep, Why: tooDeep(r.Ref).Error()}
 		return js.Value{}
 	} else if err := jsonedit.CheckObject(r.Data); len(r.Data) == 0 {
 		why = "empty, zero bytes"

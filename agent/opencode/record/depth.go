@@ -7,20 +7,17 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A DepthError means that a record nests deeper than [jsonedit.MaxDepth], so that its session
-// cannot be examined.
-type DepthError struct{ Ref change.Ref }
-
-func (e *DepthError) Error() string {
-	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels, so mend leaves it alone; mend restore "+
-		"brings back an earlier state if it was kept", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
+// tooDeep explains that a record nests deeper than [jsonedit.MaxDepth], so that its session cannot be examined.
+func tooDeep(ref change.Ref) error {
+	return fmt.Errorf("the %v %s nests objects and lists deeper than %d levels, so mend leaves it alone; mend restore "+
+		"brings back an earlier state if it was kept", ref.Kind, ref, jsonedit.MaxDepth)
 }
 
-// CheckDepth returns a [*DepthError] for the first record that nests too deep.
+// CheckDepth returns an error about the first record that nests too deep.
 func (s *Session) CheckDepth() error {
 	for r := range s.Records {
 		if r.Defect != nil && r.Defect.Kind == change.TooDeep {
-			return &DepthError{r.Ref}
+			return tooDeep(r.Ref)
 		}
 	}
 	info := &s.Info
@@ -29,7 +26,7 @@ func (s *Session) CheckDepth() error {
 		deep = deep || jsonedit.TooDeep(c.Bytes)
 	}
 	if deep {
-		return &DepthError{info.Ref}
+		return tooDeep(info.Ref)
 	}
 	return nil
 }

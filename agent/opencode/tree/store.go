@@ -40,17 +40,13 @@ type Options struct {
 	MaxSession int64
 }
 
-var (
-	// ErrNoStore means that a path does not lead to a tree.
-	ErrNoStore = errors.New("no session store here")
-	// errNoSession means that the store does not have the session.
-	errNoSession = errors.New("no such session")
-)
+// errNoSession means that the store does not have the session.
+var errNoSession = errors.New("no such session")
 
 // Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree.
 // named means that the user knows that a tree is there, so that it may be empty. Open writes nothing.
 //
-// The error wraps [ErrNoStore] or [fs.ErrNotExist].
+// The error wraps [agent.ErrNoStore] or [fs.ErrNotExist].
 func Open(path string, named bool, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = change.MaxText
@@ -70,11 +66,11 @@ func Open(path string, named bool, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	if !fi.IsDir() {
-		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", path, ErrNoStore, ownfile.KindName(fi.Mode()))
+		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", path, agent.ErrNoStore, ownfile.KindName(fi.Mode()))
 	}
 	root := findRoot(abs, named)
 	if root == "" {
-		return nil, fmt.Errorf("opening %s: %w", path, ErrNoStore)
+		return nil, fmt.Errorf("opening %s: %w", path, agent.ErrNoStore)
 	}
 	files, err := fsstore.New(root, layout{},
 		fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
