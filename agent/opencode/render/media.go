@@ -27,24 +27,16 @@ var unsupportedMedia = [...]string{"audio", "video"}
 // takes precedence over mime.
 func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Block, why string) {
 	b = request.Block{File: request.File{Mime: mime}}
-	l, downloaded := parseLink(text), false
-	switch l.scheme {
+	switch l := parseLink(text); l.scheme {
 	case "data":
 		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter &&
 			keepsURL(mime, text)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // not a URL: the agent takes it for base64
-		if r.api == Anthropic && r.isSince(v115) && webPrefix().Match(text) {
-			b.URL = string(text)
-		} else {
-			b.Data = text
-		}
-	case "http", "https":
-		b.URL, downloaded = l.href, !r.sendsLink(mime, l)
-		if downloaded && r.isSince(v115) && l.isPrivate() {
-			return request.Block{}, "it is a link to this machine or to a private network"
-		}
+		b.Data = text
+	case "http", "https": // sent as it is, or downloaded for each request: mend does not try it
+		b.URL = l.href
 	case "file":
 		if r.isSince(v115) {
 			return request.Block{}, "it is a link to a file on disk"
@@ -67,15 +59,9 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	if kind := mediaKind(b); why == "" && kind != "" && !r.modelReads(kind) {
 		b = request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}
 	}
-	if downloaded { // even if a text replaces the file
-		b.URL = href
-	}
+	b.URL = href // even if a text replaces the file
 	return b, why
 }
-
-// webPrefix matches links that newer versions of Anthropic's package send unchanged, even if they are
-// not valid URLs.
-var webPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?://`) })
 
 // mediaKind returns the kind of file, "image" or "pdf", if not every model supports it; "" for other
 // blocks.

@@ -28,7 +28,7 @@ const (
 	// The thinking of another model is sent as text, thinking without text if it is signed, an empty text beside signed
 	// thinking as one space, and the output of an interrupted tool as its result. Tool calls follow all other blocks of
 	// their step. v115 supports citations, and calls that the provider ran. It ignores attachments that are neither
-	// image nor PDF, and fails on links to files and to private networks. For providers other than Anthropic it drops
+	// image nor PDF, and fails on links to files. For providers other than Anthropic it drops
 	// content that they refuse: reasoning that they did not encrypt, and messages without content.
 	v115
 
