@@ -1,10 +1,10 @@
 package agent
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -226,38 +226,26 @@ func imageBytes(path string) (total int64) {
 	}
 	defer f.Close()
 	const overlap = 32 // longer than any mark
-	buf := make([]byte, overlap+256<<10)
-	kept, line, hasMark := 0, int64(0), false
-	for {
-		n, err := f.Read(buf[kept:])
-		for rest := buf[:kept+n]; len(rest) > 0; {
-			end := bytes.IndexByte(rest, '\n')
-			piece := rest
-			if end >= 0 {
-				piece = rest[:end+1]
-			}
-			for _, mark := range imageMarks {
-				hasMark = hasMark || bytes.Contains(piece, mark)
-			}
-			line += int64(len(piece) - kept)
-			kept, rest = 0, rest[len(piece):]
-			if end < 0 {
-				kept = copy(buf, piece[max(0, len(piece)-overlap):])
-				break
-			}
-			if hasMark {
-				total += line
-			}
-			line, hasMark = 0, false
+	r, seam := bufio.NewReaderSize(f, 256<<10), make([]byte, 0, 2*overlap)
+	for line, hasMark := int64(0), false; ; {
+		piece, err := r.ReadSlice('\n')
+		seam = append(seam, piece[:min(overlap, len(piece))]...)
+		line += int64(len(piece))
+		for _, mark := range imageMarks {
+			hasMark = hasMark || bytes.Contains(piece, mark) || bytes.Contains(seam, mark)
 		}
-		if err != nil || n == 0 && errors.Is(err, io.EOF) {
-			break
+		seam = append(seam[:0], piece[max(0, len(piece)-overlap):]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
+		if hasMark {
+			total += line
+		}
+		if err != nil {
+			return total
+		}
+		line, hasMark, seam = 0, false, seam[:0]
 	}
-	if hasMark {
-		total += line
-	}
-	return total
 }
 
 // FolderSize returns the total size in bytes of the files below a folder. It follows no link.

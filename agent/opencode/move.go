@@ -162,51 +162,31 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 	}
 	version := newestOf(heads)
 	projects, known := map[string]project{}, map[string]bool{}
-	for some := range slices.Chunk(all, movedTogether) {
-		refs := make([]change.Ref, len(some))
-		for i, r := range some {
-			refs[i] = r.Head.Ref
+	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
+		p, ok := projects[r.To]
+		if !ok {
+			if p, err = projectAt(ctx, r.To, version); err != nil {
+				return nil, fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err),
+					"start OpenCode once in that folder, then try again")
+			}
+			projects[r.To] = p
 		}
-		images, err := s.Read(ctx, refs)
+		now, err := s.Read(ctx, []change.Ref{r.Head.Ref})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for i, r := range some {
-			p, ok := projects[r.To]
-			if !ok {
-				if p, err = projectAt(ctx, r.To, version); err != nil {
-					return fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err),
-						"start OpenCode once in that folder, then try again")
-				}
-				projects[r.To] = p
-			}
-			ops, err := movedRecord(refs[i], images[i], r.To, p, isDatabase)
-			if err != nil {
-				return fmt.Errorf("moving session %s: %w", r.Head.ID, err)
-			}
-			if len(ops) == 0 {
-				continue
-			}
-			if isDatabase && !known[p.id] {
-				known[p.id] = true
-				row, err := newProject(ctx, db, p, r.Head)
-				if err == nil && row.Post != nil {
-					err = each(change.Plan{Session: change.NoSession, Ops: []change.Op{row}})
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if err := each(change.Plan{Session: r.Head.ID, Ops: ops}); err != nil {
-				return err
-			}
+		ops, err := movedRecord(r.Head.Ref, now[0], r.To, p, isDatabase)
+		if err != nil || len(ops) == 0 || !isDatabase || known[p.id] {
+			return ops, err
 		}
-	}
-	return nil
+		known[p.id] = true
+		row, err := newProject(ctx, db, p, r.Head)
+		if err == nil && row.Post != nil {
+			err = each(change.Plan{Session: change.NoSession, Ops: []change.Op{row}})
+		}
+		return ops, err
+	})
 }
-
-// movedTogether is how many records are read at once.
-const movedTogether = 256
 
 // newestOf returns the newest version of the agent in the sessions.
 func newestOf(heads []change.Head) string {

@@ -48,9 +48,9 @@ func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	case strings.Contains(e.Text, placeWords[api]):
 		return render.Target{}, false
 	}
-	for _, o := range otherTargets {
-		if o.api.String() == e.API {
-			return o.target, true
+	for _, o := range Targets {
+		if o.Name == e.API {
+			return o.Target, true
 		}
 	}
 	return render.Target{}, false

@@ -154,18 +154,25 @@ func TestItemNumbers(t *testing.T) {
 // After a switch of providers a session is judged by the provider of the next request. A captured session without
 // damage is healthy with every provider.
 func TestSwitches(t *testing.T) {
+	models := map[string]string{
+		"anthropic": "claude", "openai": "gpt", "chat": "model", "copilot": "gpt", "gemini": "gemini-3", "bedrock": "anthropic.claude",
+	}
 	for _, name := range []string{"anthropic none", "openai none", "chat none", "gemini3 none", "bedrock none", "copilot none"} {
 		s := captureOf(t, name)
-		for _, o := range otherTargets {
+		for _, o := range Targets {
+			model := models[o.Name]
+			if model == "" {
+				continue
+			}
 			env := Environment{Target: func(m request.Model) render.Target {
 				if m.ProviderID == "other" {
-					return o.target
+					return o.Target
 				}
 				return capturedTarget(m)
 			}}
 			switched := *s
 			switched.Messages = slices.Clone(s.Messages)
-			last := record.NewMessage(withData(s.Messages[0].Record, fmt.Appendf(nil, `{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model)))
+			last := record.NewMessage(withData(s.Messages[0].Record, fmt.Appendf(nil, `{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, model)))
 			last.Ref.Message, last.ID = "msg_99", "msg_99"
 			p := s.Messages[0].Parts[0]
 			data := bytes.ReplaceAll(bytes.ReplaceAll(p.Data, []byte("msg_01"), []byte("msg_99")), []byte(p.ID), []byte("prt_9901"))
@@ -174,8 +181,8 @@ func TestSwitches(t *testing.T) {
 			last.Parts = []record.Part{np}
 			switched.Messages = append(switched.Messages, last)
 			d := Diagnose(&switched, repair.Options{}, env)
-			if got := codes(d.Found); got != "healthy" || d.Target != o.target {
-				t.Errorf("%s, continued with %s: %s, target %+v", name, o.api, got, d.Target)
+			if got := codes(d.Found); got != "healthy" || d.Target != o.Target {
+				t.Errorf("%s, continued with %s: %s, target %+v", name, o.Name, got, d.Target)
 			}
 		}
 	}

@@ -32,18 +32,22 @@ func ProviderOf(r render.Request) provider.Provider {
 	}
 }
 
-// otherTargets are providers that an error may come from, with a model of each.
-var otherTargets = []struct {
-	api    render.API
-	target render.Target
-	model  string
+// Targets are the providers that a user can choose, and that an error may come from: the APIs, and the stricter vendors
+// of the chat completions API.
+var Targets = []struct {
+	Name   string
+	Target render.Target
 }{
-	{render.Anthropic, render.Target{}, "claude"},
-	{render.OpenAI, render.Target{Package: "@ai-sdk/openai"}, "gpt"},
-	{render.Chat, render.Target{Package: render.Compatible}, "model"},
-	{render.Copilot, render.Target{Package: "@ai-sdk/github-copilot"}, "gpt"},
-	{render.Gemini, render.Target{Package: "@ai-sdk/google"}, "gemini-3"},
-	{render.Bedrock, render.Target{Package: "@ai-sdk/amazon-bedrock"}, "anthropic.claude"},
+	{"anthropic", render.Target{}},
+	{"openai", render.Target{Package: "@ai-sdk/openai"}},
+	{"chat", render.Target{Package: render.Compatible}},
+	{"openrouter", render.Target{Package: "@openrouter/ai-sdk-provider"}},
+	{"copilot", render.Target{Package: "@ai-sdk/github-copilot"}},
+	{"gemini", render.Target{Package: "@ai-sdk/google"}},
+	{"bedrock", render.Target{Package: "@ai-sdk/amazon-bedrock"}},
+	{chat.Moonshot, render.Target{Package: render.Compatible, Vendor: chat.Moonshot, Field: "reasoning_content"}},
+	{chat.DeepSeek, render.Target{Package: render.Compatible, Vendor: chat.DeepSeek, Field: "reasoning_content"}},
+	{chat.Qwen, render.Target{Package: render.Compatible, Vendor: chat.Qwen}},
 }
 
 // rulesOfProviders are the rules of all providers, by code.
