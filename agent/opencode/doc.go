@@ -11,5 +11,6 @@
 //
 // It may import agent, agent/opencode/database, agent/opencode/diagnose, agent/opencode/record, agent/opencode/render,
 // agent/opencode/tree, change, internal/fail, internal/git, internal/jsonedit, internal/ownfile, internal/place,
-// internal/request, internal/userdir, repair and txn. Read store.Examine and store.Writer first.
+// internal/provider/chat, internal/request, internal/userdir, repair and txn. Read store.Examine and store.Writer
+// first.
 package opencode

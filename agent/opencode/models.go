@@ -38,7 +38,6 @@ type models struct {
 
 	managed []string // the settings of the machine's administrator, which override all others
 	auth    string   // the path of the logins, "" if unknown
-	logins  string   // logins in an environment variable, instead of that file
 
 	project bool // whether settings of projects are read
 
@@ -134,7 +133,7 @@ func newModels(p *program) *models {
 		m.above = append(m.above, join(dir, p.inFolders)...)
 	}
 	m.managed = join(p.managedDir(), p.settings)
-	m.auth, m.logins = p.file("XDG_DATA_HOME", filepath.Join(".local", "share"), "auth.json"), p.env("AUTH_CONTENT")
+	m.auth = p.file("XDG_DATA_HOME", filepath.Join(".local", "share"), "auth.json")
 	return m
 }
 
@@ -182,35 +181,16 @@ func join(dir string, names []string) (paths []string) {
 	return paths
 }
 
-// maxParents is how many parent folders of a session's directory are searched.
-const maxParents = 40
-
-// files returns the settings that apply in a directory, strongest last.
-func (m *models) files(dir string) []string {
-	return slices.Concat(m.global, m.projectFiles(dir), m.above)
-}
-
-// projectFiles returns the settings of the directory's project, strongest last: OpenCode searches all folders
-// from the directory up to the worktree.
-func (m *models) projectFiles(dir string) []string {
-	if !m.project || !filepath.IsAbs(dir) {
-		return nil
-	}
-	var plain, hidden [][]string // the innermost folder first
-	at := filepath.Clean(dir)
-	for range maxParents {
-		plain = append(plain, join(at, m.program.settings))
-		hidden = append(hidden, m.program.inFoldersOf(at))
-		_, err := os.Lstat(filepath.Join(at, ".git"))
-		parent := filepath.Dir(at)
-		if err == nil || parent == at {
+// files returns the settings that apply in a directory, strongest last: OpenCode searches all folders from the directory
+// up to the worktree.
+func (m *models) files(dir string) (files []string) {
+	for at := filepath.Clean(dir); m.project && filepath.IsAbs(at); at = filepath.Dir(at) {
+		files = slices.Concat(join(at, m.program.settings), m.program.inFoldersOf(at), files)
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || filepath.Dir(at) == at {
 			break
 		}
-		at = parent
 	}
-	slices.Reverse(plain)
-	slices.Reverse(hidden)
-	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
+	return slices.Concat(m.global, files, m.above)
 }
 
 // directoryModels returns the settings and models that apply in a directory.
@@ -278,11 +258,7 @@ func merge(merged, own map[string]any) {
 // hasChatGPT reports whether OpenAI is used with a ChatGPT login. Only the type of each login is kept.
 func (m *models) hasChatGPT() bool {
 	var logins struct{ OpenAI struct{ Type string } }
-	if m.logins != "" {
-		_ = json.Unmarshal([]byte(m.logins), &logins) // without a type there is no such login
-	} else {
-		_, _ = decodeFile(m.auth, largestSettings, &logins)
-	}
+	_, _ = decodeFile(m.auth, largestSettings, &logins) // without a type there is no such login
 	return logins.OpenAI.Type == "oauth"
 }
 
