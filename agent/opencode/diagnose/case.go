@@ -56,8 +56,8 @@ func describe(x *repair.Fault, d *repair.Diagnosis) {
 		d.WhyNot = "A repair leaves it so, because it may be intentional. To list it again: mend restore " + c.s.ID
 	}
 	if f.Code == "R3" && c.isSubtask(f.Ref) {
-		d.Why = notRun + ". The call of the subtask has no thinking before it. " +
-			"The provider requires that while thinking is on."
+		d.Why = "The subtask was not run, and OpenCode runs it before it answers the next prompt. The call of the subtask " +
+			"has no thinking before it. The provider requires that while thinking is on."
 	}
 	if d.WhyNot != "" && c.futureDate(f) != "" {
 		d.WhyNot = whyNoTime
@@ -103,6 +103,11 @@ func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(y
 // may be running.
 func (c *simulation) isWriting(f finding) bool {
 	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
+}
+
+func (c *simulation) isSubtask(ref change.Ref) bool {
+	_, p := c.part(ref)
+	return p != nil && p.Type == "subtask"
 }
 
 // matchRenamed returns the new refs of renamed records, by old ref. It matches records by the tails of their ids, which

@@ -141,7 +141,7 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 // making a request.
 func isRequestFault(code string) bool {
 	switch code {
-	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureSubtask:
+	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
 		return true
 	}
 	return isRule(code)

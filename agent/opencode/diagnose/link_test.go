@@ -15,7 +15,7 @@ func TestWebLinks(t *testing.T) {
 		{"1.18.33", "application/pdf", local, ""}, // the provider loads it
 		{"1.18.33", "image/png", web, ""},
 		{"1.2.27", "audio/mpeg", web, ""}, // downloaded, although a text replaces it
-		{"1.18.33", "audio/mpeg", local, "broken media"},
+		{"1.18.33", "audio/mpeg", local, ""},
 		{"1.1.53", "image/png", "https://", "broken R18"},
 		{"1.2.27", "image/png", "http://a b/", "broken R18"},
 		{"1.18.33", "image/png", "http:", "broken R18"},

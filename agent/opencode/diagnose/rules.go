@@ -111,14 +111,6 @@ var rows = []repair.Rule{
 		Healed:  "OpenCode 1.18.15 considers a prompt answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask),
-		NoFix: "mend does not know what the subtask would have done.",
-		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. " +
-			"OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a " +
-			"provider that requires thinking before a call refuses the next request.",
-		Example: "A slash command for an agent that was removed.",
-	},
-	{
 		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen),
 		Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",

@@ -132,7 +132,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		}
 		switch {
 		case !isCompaction(m.task):
-			r.runSubtask(m)
+			r.running = m
 			return kept // the subtask becomes an assistant message with tokens
 		case r.compacted:
 			return kept

@@ -37,15 +37,3 @@ func TestParseLink(t *testing.T) {
 		t.Errorf("Address = %q, want %q", got, want)
 	}
 }
-
-// TestIsBase64 compares these data: URLs with the behaviour of Bun's fetch (1.2.27, 1.18.33).
-func TestIsBase64(t *testing.T) {
-	for data, want := range map[string]bool{
-		"": true, "AAAA": true, "AA==": true, "AAA=": true, "-_+/": true, "AAA": true, "AA%41": true, "AAA%3D": true,
-		"A": false, "AA": false, "AA=": false, "AAAA====": false, "AA====": false, "AA AA": false, "AAA%0A": false, "AAA%": false, "AA!A": false,
-	} {
-		if got := isBase64([]byte(data)); got != want {
-			t.Errorf("isBase64(%q) = %v, want %v", data, got, want)
-		}
-	}
-}

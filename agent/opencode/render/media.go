@@ -29,8 +29,7 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	b = request.Block{File: request.File{Mime: mime}}
 	switch l := parseLink(text); l.scheme {
 	case "data":
-		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter &&
-			keepsURL(mime, text)); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(text); why != "" {
 			return request.Block{}, why
 		}
 	case "": // not a URL: the agent takes it for base64
@@ -140,10 +139,9 @@ var (
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
-// parseDataURL returns the MIME type and the content of a data: URL, or why the agent cannot parse
-// it. OpenCode validates the base64 strictly, unless the package passes the URL on, but sends it
-// unchanged; Kilo does not validate it.
-func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why string) {
+// parseDataURL returns the MIME type and the content of a data: URL, or why the agent cannot parse it. That OpenCode
+// fails if the content is not base64 is left to the rules of the provider.
+func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(trimURL(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these
 		if bytes.Contains(rest, []byte(fold)) {
@@ -154,44 +152,9 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	if !ok {
 		return "", nil, "its data: URL has no comma"
 	}
-	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !isBase64(data) {
-		return "", nil, "its data: URL is not base64"
-	}
 	data, _, _ = bytes.Cut(data, []byte(","))
 	kind, _, _ := bytes.Cut(head, []byte(";"))
 	return string(kind), data, ""
-}
-
-// keepsURL reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all other data: URLs, as
-// it downloads links.
-func keepsURL(mime string, url []byte) bool {
-	switch {
-	case isImage(mime):
-		kind, ok := bytes.CutPrefix(url, []byte("data:image/"))
-		kind, _, found := bytes.Cut(kind, []byte(";base64,"))
-		return ok && found && len(kind) > 0 && len(bytes.Trim(kind,
-			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
-	default:
-		return strings.HasPrefix(mime, "application/") && bytes.HasPrefix(url, []byte("data:application/"))
-	}
-}
-
-// isBase64 reports whether Bun accepts s as base64 in a URL: it allows a mix of both alphabets, and one missing
-// character of padding.
-func isBase64(s []byte) bool {
-	if bytes.Contains(s, []byte("%")) {
-		plain, err := url.PathUnescape(string(s))
-		if err != nil {
-			return false
-		}
-		s = []byte(plain)
-	}
-	digits := bytes.TrimRight(s, "=")
-	switch padding := len(s) - len(digits); {
-	case len(s)%4 == 0 && padding <= 2, len(s)%4 == 3 && padding == 0:
-		return len(bytes.TrimLeft(digits, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_")) == 0
-	}
-	return false
 }
 
 // unreadableFileText returns the text that replaces a file which the model does not support.

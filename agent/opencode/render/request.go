@@ -46,7 +46,6 @@ const (
 	FailureField      = "field"       // a required field is missing or has the wrong type
 	FailureMedia      = "media"       // a file cannot be sent to the model
 	FailureClock      = "clock"       // a message sorts after every new prompt, see [Request].Unseen
-	FailureSubtask    = "subtask"     // a pending subtask that cannot be run
 	FailureScreen     = "screen"      // the screen cannot show the record
 	FailureSession    = "session"     // an invalid value in the session's own record
 	FailureProject    = "project"     // the session's project does not exist

@@ -1,31 +1,12 @@
 package render
 
 import (
-	"mend/agent/opencode/js"
 	"mend/change"
 	"mend/internal/request"
 )
 
 // SubtaskResult stands for the result of a subtask that the agent runs before it answers.
 const SubtaskResult = "(the result of the subtask)"
-
-// runSubtask records that the agent runs the subtask of m, and why it fails.
-func (r *builder) runSubtask(m *message) {
-	r.running = m
-	v := m.task.JSON
-	agent, isAgent := v.Get("agent").Text()
-	model := v.Get("model")
-	switch {
-	case !isAgent:
-		r.fail(Failure{FailureSubtask, "agent is missing or not a string", m.task.Ref, nil})
-	case agent == "" && r.isSince(v115):
-		r.fail(Failure{FailureSubtask, "agent is empty", m.task.Ref, nil})
-	case model.Truthy() && (!isText(model.Get("providerID")) || !isText(model.Get("modelID"))):
-		r.fail(Failure{FailureSubtask, "model does not name a model", m.task.Ref, nil})
-	}
-}
-
-func isText(v js.Value) bool { return v.Kind() == '"' }
 
 // subtaskMessages returns the messages that the subtask of m adds to the request: a call without
 // thinking, and its result.
