@@ -49,11 +49,15 @@ func sourceWords(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	explained, err := os.ReadFile("../provider/common.txt")
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range []string{
+		"internal/provider/common.txt", "agent/claude/diagnose/errors.txt", "agent/codex/errors.txt", "agent/opencode/diagnose/errors.txt",
+	} {
+		explained, err := os.ReadFile(filepath.Join("../..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(string(explained))
 	}
-	add(string(explained))
 	for _, dir := range []string{"agent", "internal/fail", "internal/provider", "repair", "internal/request", "change", "sqlstore", "fsstore", "linestore", "internal/jsonedit"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
