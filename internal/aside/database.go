@@ -247,11 +247,20 @@ func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, er
 	return err == nil && found.sum == want.sum, err
 }
 
-// IsCommitted decides by the place of the old database: once it is kept, the commit point was reached.
+// IsCommitted decides by the place of the old database: once it is kept, the commit point was reached. Without an old
+// one it was reached once the new database is in no private place.
 func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if x.pre == nil {
-		kept, err := x.exists(x.keptPlace(x.post, ""))
-		return !kept, err
+		waiting := []Place{x.keptPlace(x.post, "")}
+		for _, m := range x.MovesBeforeCommit() { // of the build, if that move was not made
+			waiting = append(waiting, m.From)
+		}
+		for _, p := range waiting {
+			if exists, err := x.exists(p); err != nil || exists {
+				return false, err
+			}
+		}
+		return true, nil
 	}
 	kept, err := x.hasFile(ctx, x.keptPlace(x.pre, ""), x.pre)
 	if err != nil || x.post == nil {
