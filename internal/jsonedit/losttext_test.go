@@ -2,7 +2,7 @@ package jsonedit
 
 import "testing"
 
-func TestLacks(t *testing.T) {
+func TestLostText(t *testing.T) {
 	for _, c := range []struct {
 		then, now string
 		want      bool

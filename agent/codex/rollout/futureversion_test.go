@@ -27,7 +27,7 @@ func TestFutureVersion(t *testing.T) {
 			continue
 		}
 		seen[kind] = true
-		for _, x := range mutation.ToCome(line) {
+		for _, x := range mutation.FutureVersions(line) {
 			all := bytes.Join(append(append(append([][]byte{}, lines[:i]...), x.Data), append(lines[i+1:], nil)...), []byte("\n"))
 			file := change.Record{Ref: rollout.RefOf(fixture.File, testdata.CodexSession), Data: all, Mode: 0o600}
 			c := rollout.New(rollout.Source{Record: file, Plain: all})

@@ -44,8 +44,8 @@ func (c *crowd) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// TestCrowd lets several programs work, recovers, and checks that nothing is lost.
-func TestCrowd(t *testing.T) {
+// TestManyProcesses lets several programs work, recovers, and checks that nothing is lost.
+func TestManyProcesses(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
 	}
@@ -56,14 +56,14 @@ func TestCrowd(t *testing.T) {
 				if i == 5 {
 					t.Fatal("and more")
 				}
-				t.Errorf("%s\nagain: go test ./internal/test/faulttest -run TestCrowd -crowd %v -seed %d", p, crowdTime(), seed())
+				t.Errorf("%s\nagain: go test ./internal/test/faulttest -run TestManyProcesses -crowd %v -seed %d", p, crowdTime(), seed())
 			}
 		})
 	}
 }
 
 // A crowd of mend processes that do not compare exchanged files loses the agent's writes.
-func TestCrowdControl(t *testing.T) {
+func TestManyProcessesControl(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
 	}

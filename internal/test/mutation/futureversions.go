@@ -1,6 +1,6 @@
 // Package mutation writes records as future versions of an agent may write them.
 //
-// It imports nothing of mend. Read [ToCome] first.
+// It imports nothing of mend. Read [FutureVersions] first.
 package mutation
 
 import (
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Unknown is the name of each kind and member that [ToCome] adds.
+// Unknown is the name of each kind and member that [FutureVersions] adds.
 const Unknown = "from_the_future"
 
 // A Variant is a JSON text with one change.
@@ -20,10 +20,10 @@ type Variant struct {
 // kinds are the members that name a kind.
 var kinds = []string{"type", "subtype", "kind", "status", "role", "phase", "finish", "reason", "stop_reason", "history_mode"}
 
-// ToCome returns variants of a JSON text as future versions may write it: with an unknown member in each
+// FutureVersions returns variants of a JSON text as future versions may write it: with an unknown member in each
 // object, an unknown element in each list of objects, and an unknown name for each kind. also are further
 // members that name a kind.
-func ToCome(data []byte, also ...string) (all []Variant) {
+func FutureVersions(data []byte, also ...string) (all []Variant) {
 	put := func(n Node, start, end int, text string) {
 		all = append(all, Variant{text + " at " + n.Pointer, slices.Concat(data[:start], []byte(text), data[end:])})
 	}

@@ -87,7 +87,7 @@ func TestFutureVersion(t *testing.T) {
 				return
 			}
 			seen[kind] = true
-			for _, v := range mutation.ToCome([]byte(data), errorNames([]byte(data))...) {
+			for _, v := range mutation.FutureVersions([]byte(data), errorNames([]byte(data))...) {
 				put(string(v.Data))
 				check(kind + ", " + v.Name)
 			}

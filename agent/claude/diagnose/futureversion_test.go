@@ -27,7 +27,7 @@ func testVersionToCome(t *testing.T, lines [][]byte, seen map[string]bool) {
 			continue
 		}
 		seen[key] = true
-		for _, v := range mutation.ToCome(line) {
+		for _, v := range mutation.FutureVersions(line) {
 			data := bytes.Join([][]byte{bytes.Join(lines[:i], []byte("\n")), v.Data, bytes.Join(lines[i+1:], []byte("\n")), nil}, []byte("\n"))
 			c := caseOn("3.0.0", bytes.TrimPrefix(data, []byte("\n")))
 			for _, d := range repair.Diagnose(c) {

@@ -17,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/fates.golden")
+var update = flag.Bool("update", false, "rewrite testdata/captured.golden")
 
 // captured are the sessions of TestCaptured in package render: sessions of ten providers, each
 // with many damages.
@@ -125,11 +125,11 @@ func capturedTarget(m request.Model) render.Target {
 	return t
 }
 
-// TestFates compares with a golden file, for each damaged session, the findings by the rules of its own provider, and
-// the findings that remain after a repair of all broken ones and after a repair of the latent ones, too. The golden
-// file, and the table of all damages and providers (docs/providers.md), show that no session that the real program
-// continues is called broken.
-func TestFates(t *testing.T) {
+// TestCapturedSessions compares with a golden file, for each damaged session, the findings by the rules of its own
+// provider, and the findings that remain after a repair of all broken ones and after a repair of the latent ones,
+// too. The golden file, and the table of all damages and providers (docs/providers.md), show that no session that the
+// real program continues is called broken.
+func TestCapturedSessions(t *testing.T) {
 	all := readCaptured(t)
 	var out strings.Builder
 	for i, c := range all.Cases {
@@ -155,7 +155,7 @@ func TestFates(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%s: %s\n", c.Name, line.String())
 	}
-	const golden = "testdata/fates.golden"
+	const golden = "testdata/captured.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestFates(t *testing.T) {
 		got, old := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
 		for i := range max(len(got), len(old)) {
 			if i >= len(got) || i >= len(old) || got[i] != old[i] {
-				t.Fatalf("line %d of %s differs (go test -run TestFates -update rewrites it):\n%s\n%s", i+1, golden, lineAt(got, i), lineAt(old, i))
+				t.Fatalf("line %d of %s differs (go test -run TestCapturedSessions -update rewrites it):\n%s\n%s", i+1, golden, lineAt(got, i), lineAt(old, i))
 			}
 		}
 	}
