@@ -42,7 +42,7 @@ type Query struct {
 	Actor   string         // the name of a user, the user's number, or USER@HOST; "": any
 }
 
-// List returns the entries that q selects, newest first. If q selects only the newest, one session or
+// List returns the entries that q selects, newest first. If q selects only the newest, some sessions or
 // pending entries, List reads only these.
 //
 // For a damaged journal it returns the readable entries, with an error that wraps [ErrDamaged]. An
@@ -209,19 +209,50 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	case q.State == change.Pending:
 		return j.eachPending(top, fn)
 	case q.Session != "":
-		prefix := sessionPrefix([]byte(q.Session))
-		return j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it boltfile.Item) error {
-			seq, err := entryOfSessionKey(it.Key)
-			if err == nil {
-				_, err = it.Open(bucketBySession)
-			}
-			if err != nil {
-				return err
-			}
-			return fn(seq)
-		})
+		return j.scanSession(q.Session, q.After, top, fn)
+	case q.Sessions != nil:
+		return j.scanSessions(q.Sessions, q.After, top, fn)
 	}
 	for seq := top; seq > q.After && seq >= q.Operation; seq-- { // an operation has no earlier entry
+		if err := fn(seq); err != nil {
+			return boltfile.IgnoreStop(err)
+		}
+	}
+	return nil
+}
+
+// scanSession calls fn for the entries of a session after one number and up to another, newest first.
+func (j *Journal) scanSession(session string, after, top uint64, fn func(uint64) error) error {
+	prefix := sessionPrefix([]byte(session))
+	return j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(session), top), func(it boltfile.Item) error {
+		seq, err := entryOfSessionKey(it.Key)
+		if err == nil {
+			_, err = it.Open(bucketBySession)
+		}
+		switch {
+		case err != nil:
+			return err
+		case seq <= after:
+			return boltfile.ErrStop
+		}
+		return fn(seq)
+	})
+}
+
+// scanSessions is scanSession for several sessions.
+func (j *Journal) scanSessions(sessions map[string]bool, after, top uint64, fn func(uint64) error) error {
+	var all []uint64
+	for session := range sessions {
+		err := j.scanSession(session, after, top, func(seq uint64) error {
+			all = append(all, seq)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(all)
+	for _, seq := range slices.Backward(slices.Compact(all)) {
 		if err := fn(seq); err != nil {
 			return boltfile.IgnoreStop(err)
 		}

@@ -148,6 +148,9 @@ func TestFilters(t *testing.T) {
 		"rule":      {Query{Rules: []string{"R1"}}, []string{a}},
 		"session":   {Query{Session: "s1"}, []string{old, a}},
 		"sessions":  {Query{Sessions: map[string]bool{"s2": true}}, []string{undo, b}},
+		"several":   {Query{Sessions: map[string]bool{"s1": true, "s2": true, "s3": true}, Before: 4, After: 1}, []string{old, b}},
+		"the first": {Query{Sessions: map[string]bool{"s1": true, "s2": true}, Limit: 1}, []string{undo}},
+		"none":      {Query{Sessions: map[string]bool{}}, nil},
 		"agent":     {Query{Agent: "claude"}, []string{undo, old, b}},
 		"channel":   {Query{Channel: change.ChannelPlugin}, []string{a}},
 		"user":      {Query{Actor: "ann"}, []string{a}},
@@ -158,7 +161,7 @@ func TestFilters(t *testing.T) {
 		"its own":   {Query{Operation: 2}, []string{b}},
 		"joined":    {Query{Operation: 3}, nil},
 		"cause":     {Query{Cause: change.CauseUndo}, []string{undo}},
-		"several":   {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
+		"two":       {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
 	} {
 		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, ids(es), err, c.want)

@@ -26,9 +26,6 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 			break
 		}
 	}
-	if len(q.Sessions) == 1 { // the index covers one session
-		q = journal.Query{Session: es[0].Session}
-	}
 	all, damage := l.Log(q)
 	if damage != nil && !errors.Is(damage, journal.ErrDamaged) {
 		return nil, damage

@@ -29,7 +29,10 @@ func (c *Store) later(
 	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
 ) (all []laterChange, err error) {
 	newer := journal.Query{Store: &after.Store, After: after.Seq}
-	if some, err := j.List(journal.Query{Store: newer.Store, After: newer.After, Limit: 1}); err != nil || len(some) == 0 {
+	if isWithinSession(p) {
+		newer.Sessions = map[string]bool{p.Session: true, change.NoSession: true, "": true} // "": changes of whole files
+	}
+	if some, err := j.List(journal.Query{Store: newer.Store, After: newer.After, Sessions: newer.Sessions, Limit: 1}); err != nil || len(some) == 0 {
 		return nil, err
 	}
 	undone := change.Entry{Ops: []change.OpInfo{{Ref: p.Ops[0].Ref}}}
@@ -76,6 +79,13 @@ func (c *Store) later(
 		all = append(all, l)
 	}
 	return all, err
+}
+
+// isWithinSession reports whether a plan changes only records of its session: changes of other sessions do not concern it.
+func isWithinSession(p change.Plan) bool {
+	return p.Session != "" && p.Session != change.NoSession && !slices.ContainsFunc(p.Ops, func(o change.Op) bool {
+		return o.Ref.Session != p.Session && o.Ref.Kind != change.KindFolder
+	})
 }
 
 // archivedSessions returns the sessions whose rows are in an entry's archive, and those of them that were
