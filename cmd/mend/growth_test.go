@@ -57,6 +57,9 @@ const (
 // session.
 const removeStores = "(remove)"
 
+// changeRecords is not a command line: it appends a space to each record of a tree, as another program may.
+const changeRecords = "(change)"
+
 func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
 
 func large(n int) bigstore.Uniform {
@@ -118,6 +121,13 @@ var growths = []growth{
 		{"restore --all --yes", 0, 0},
 		{"forget op-qevajo --yes", 0, removed},
 		{"forget --older-than 0s --yes", 0, removed},
+	}},
+	// Each session is in conflict: the conflicts of one are held at once.
+	{"tree", storetest.Count(150, 4), small, aSession, pages, []growthLine{
+		{"clean sessions --folder OLD --yes", 0, 0},
+		{"undo --yes", 0, 0},
+		{changeRecords, 0, 0},
+		{"undo --redo --yes", 0, 0},
 	}},
 	// One session, which is in memory: 11 ops for each turn, and its records as they are in a plan, in a second one, in
 	// the store and decoded.
@@ -313,12 +323,14 @@ type growthHome struct {
 	dir  string
 	kind string
 	has  bigstore.Uniform
+
+	changed bool // see changeRecords
 }
 
 // newGrowthHome makes stores of a kind: a tree, or a database with the stores of Claude Code and Codex.
 func newGrowthHome(t *testing.T, kind string, u bigstore.Uniform) *growthHome {
 	t.Helper()
-	h := &growthHome{t, newHome(t), kind, u}
+	h := &growthHome{T: t, dir: newHome(t), kind: kind, has: u}
 	h.has.Folder = h.path("old")
 	t.Chdir(h.dir) // reports are written there
 	for _, name := range []string{"old", "new", "saved"} {
@@ -389,14 +401,37 @@ func (h *growthHome) run(line string) {
 		h.write(bigstore.Uniform{Sessions: 1, Turns: 1, Folder: h.has.Folder})
 		return
 	}
+	if line == changeRecords {
+		h.changeRecords()
+		return
+	}
 	saved := map[string]string{"tree": "saved/opencode/storage", "database": "saved/opencode/opencode.db"}[h.kind]
 	var out lastText
 	env := &frame.Env{Terminal: &term.Terminal{In: &bytes.Buffer{}, Out: &out, Err: &out}}
 	root := newRoot(env)
 	names := strings.NewReplacer("OLD", h.path("old"), "NEW", h.path("new"), "SAVED", h.path(saved))
 	root.SetArgs(strings.Fields(names.Replace(line)))
-	if exit := env.Report(root.ExecuteContext(h.Context())); exit != frame.ExitDone && exit != frame.ExitProblems && exit != frame.ExitRefused {
+	want := []int{frame.ExitDone, frame.ExitProblems, frame.ExitRefused}
+	if h.changed {
+		want = []int{frame.ExitConflict}
+	}
+	if exit := env.Report(root.ExecuteContext(h.Context())); !slices.Contains(want, exit) {
 		h.Fatalf("mend %s: exit code %d\n%s", line, exit, out)
+	}
+}
+
+func (h *growthHome) changeRecords() {
+	h.Helper()
+	h.changed = true
+	err := filepath.WalkDir(h.path(".local/share/opencode/storage"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(path, append(data, ' '), 0o600))
+	})
+	if err != nil {
+		h.Fatal(err)
 	}
 }
 

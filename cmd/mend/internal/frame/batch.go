@@ -95,14 +95,14 @@ func (env *Env) Run(ctx context.Context, f WriteFlags, j Job) error {
 	return NewBatch(ctx, env, j.N).Run(f, j)
 }
 
-// Run is [Env.Run] with a new batch.
+// Run is [Env.Run] with a new batch, or one to which failed steps were reported.
 func (b *Batch) Run(f WriteFlags, j Job) error {
 	env, ctx := b.Env, b.Ctx
 	env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{}})
 	for _, s := range j.Failed {
 		b.Fail(s, s.Err)
 	}
-	if len(j.Failed) > 0 && len(j.Failed) == j.N {
+	if j.N > 0 && len(b.Failed) == j.N {
 		return b.Result()
 	}
 	steps := j.Steps

@@ -28,6 +28,7 @@ type Reversal struct {
 	List    func() ([]string, error) // instead of names: the ids of the entries to revert, newest first
 	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
 	Propose func(c *mend.Store, ids []string) (change.Plan, error)
+	Report  func(*SessionReversal) // reports the Err of a session, which then loses its conflicts; nil: Err stays
 
 	Todo    []SessionReversal
 	Changes int // of all plans
@@ -44,7 +45,7 @@ type SessionReversal struct {
 	Repairs []string              // the ids of the repairs to undo or apply again
 	Kind    change.CauseKind      // of the plan
 	Bound   *change.BoundThinking // of the plan
-	Err     error                 // why nothing is done
+	Err     error                 // why nothing is done, see [Reversal].Report
 	plan    *change.Plan          // nil if there are several sessions, see [Reversal.Planned]
 	seen    *uint64               // of the plan
 	follows bool                  // an earlier reversal is of the same session and may restore it
@@ -171,9 +172,16 @@ func (v *Reversal) Plan() {
 				s.plan = &p
 			}
 		}
+		if s.Err != nil && v.Report != nil {
+			bar.Clear()
+			v.Report(s)
+			s.Err = errReported
+		}
 		bar.Step()
 	}
 }
+
+var errReported = errors.New("it was reported")
 
 func (v *Reversal) propose(s *SessionReversal) (change.Plan, error) {
 	p, err := v.Propose(s.Store, s.IDs)

@@ -154,22 +154,21 @@ func (v *undoRun) run() error {
 	if len(v.Todo) > 1 {
 		v.release() // it takes long
 	}
+	b := frame.NewBatch(v.Ctx, v.Env, len(v.Todo))
+	v.Report = func(s *frame.SessionReversal) { b.Fail(v.step(s, change.Plan{}, s.Err), s.Err) }
 	v.Plan()
 	v.release()
 	if err := v.Ctx.Err(); err != nil {
 		return err
 	}
-	return v.revert()
+	return v.revert(b)
 }
 
 // revert shows the changes of all sessions, asks once, and makes them.
-func (v *undoRun) revert() error {
+func (v *undoRun) revert(b *frame.Batch) error {
 	var sessions []*frame.SessionReversal
-	var failed []frame.Step
 	for i := range v.Todo {
-		if s := &v.Todo[i]; s.Err != nil {
-			failed = append(failed, v.step(s, change.Plan{}, s.Err))
-		} else {
+		if s := &v.Todo[i]; s.Err == nil {
 			sessions = append(sessions, s)
 		}
 	}
@@ -183,8 +182,8 @@ func (v *undoRun) revert() error {
 		done.name = frame.NameRepairs(len(done.all), len(named), v.Entry(done.all[0]))
 		question = term.Capitalize(v.Verb) + " " + done.name + "?"
 	}
-	return v.Run(v.Ctx, v.flags, frame.Job{
-		Question: question, Failed: failed, N: len(v.Todo),
+	return b.Run(v.flags, frame.Job{
+		Question: question, N: len(v.Todo),
 		Show: func() { v.show(done.all, sessions) },
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range sessions {

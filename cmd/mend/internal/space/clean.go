@@ -306,8 +306,9 @@ func runClean(ctx context.Context, env *frame.Env, f frame.WriteFlags, what stri
 type cleaning struct {
 	cleanedJSON
 	store   *mend.Store
-	what    string // in a sentence
-	failed  []frame.Step
+	what    string       // in a sentence
+	failed  []frame.Step // have no plan
+	partly  bool         // a step failed
 	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
 	pages   bool         // only free pages
@@ -359,7 +360,7 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 	j.Ended = func(s frame.Step, e change.Entry, err error) {
 		x := all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.Store })]
 		if err != nil {
-			x.failed = append(x.failed, s)
+			x.partly = true
 			return
 		}
 		if e.ID == "" {
@@ -452,7 +453,7 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
 		return
 	}
 	what, id := x.what, x.first.ID
-	if len(x.failed) > 0 && !x.images {
+	if x.partly && !x.images {
 		what = "a part of " + what
 	}
 	var undo term.Text
