@@ -14,7 +14,7 @@ import (
 )
 
 // Begin writes a new, pending entry with everything that recovery and undo need: the ops of s, and the session
-// and cause of p. When it returns nil, the entry is durable.
+// and cause of p. When it returns nil, the entry is durable. The returned entry lacks its Ops, which are those of s.
 //
 // After an error there is no entry, unless the error wraps [ErrUnsure]: then the next Open may find a pending
 // entry with the id that Begin returned.
@@ -57,7 +57,7 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	case err != nil:
 		return change.Entry{}, errors.Join(err, b.drop())
 	}
-	return j.readEntry(ev.Entry)
+	return j.readHead(ev.Entry)
 }
 
 // newBeginEvent adds the blobs of a new entry to the batch and returns its begin event.

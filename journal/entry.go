@@ -185,6 +185,16 @@ func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	return j.buildEntry(st, newUndoResolver(j.snap()))
 }
 
+// readHead is readEntry without the ops.
+func (j *Journal) readHead(seq uint64) (change.Entry, error) {
+	st, err := j.snap().entryState(seq)
+	if err != nil {
+		return change.Entry{}, err
+	}
+	e := newEntry(st)
+	return e, j.addTexts(&e, st)
+}
+
 // newEntry returns the entry of a state, without reading blobs.
 func newEntry(st *entryState) change.Entry {
 	b := st.begin.Begin

@@ -72,6 +72,10 @@ func mustBegin(t testing.TB, j *Journal, c change.Cause, ops ...change.Op) chang
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
+	if e.Ops != nil {
+		t.Fatalf("Begin returned %d ops", len(e.Ops))
+	}
+	e.Ops = change.InfosOf(ops)
 	return e
 }
 

@@ -70,6 +70,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 		out, err = settle(ctx, st, s, err)
 	}
 	if err != nil {
+		e.Ops = change.InfosOf(s.Ops)
 		return e, &PendingError{e, err}
 	}
 	if e, err = finish(ctx, j, st, e, s, out); err != nil {
@@ -96,6 +97,7 @@ func settle(ctx context.Context, st Store, s change.Staged, cause error) (change
 func finish(ctx context.Context, j *journal.Journal, st Store, e change.Entry, s change.Staged, out change.Outcome) (change.Entry, error) {
 	done, err := j.Finish(e, out)
 	if err != nil {
+		e.Ops = change.InfosOf(s.Ops)
 		return e, &PendingError{e, err}
 	}
 	// An error here only leaves staged files. The next Recover tries again.

@@ -33,6 +33,9 @@ func TestFaultAtEveryStep(t *testing.T) {
 			if es := w.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
 				t.Errorf("%s: the entry is pending; Run = %v, want a PendingError", step, err)
 			}
+			if pending != nil && !errors.Is(err, journal.ErrUnsure) && len(pending.Entry.Ops) != len(threeOps()) {
+				t.Errorf("%s: the pending entry has %d ops", step, len(pending.Entry.Ops))
+			}
 			if err := w.recover(nil); err != nil {
 				t.Fatalf("%s: Recover = %v", step, err)
 			}
@@ -167,8 +170,8 @@ func TestOutcomes(t *testing.T) {
 			s.commit = func(change.Staged) (change.Outcome, error) { return c.commit.Outcome, c.commit.err }
 			s.settle = func(change.Staged) (change.Outcome, error) { return c.settle.Outcome, c.settle.err }
 			e, err := txn.Run(t.Context(), j, s, planOf(threeOps()...))
-			if e.State != c.state {
-				t.Errorf("%s: the entry is %q, want %q", c.name, e.State, c.state)
+			if e.State != c.state || len(e.Ops) != len(threeOps()) {
+				t.Errorf("%s: the entry is %q with %d ops, want %q with all", c.name, e.State, len(e.Ops), c.state)
 			}
 			var calls []string
 			if c.commit.err != nil {
