@@ -28,15 +28,16 @@ func InfosOf(ops []Op) []OpInfo {
 // SHA256:SIZE:MODE of its image: hexadecimal, decimal, and the bits of [io/fs.FileMode] in decimal,
 // 0 for a row. Frozen.
 func PlanDigest(ops []OpInfo) string {
-	lines := make([]string, len(ops))
+	keys, order := make([]string, len(ops)), make([]int, len(ops))
 	for i, o := range ops {
-		lines[i] = Key(o.Ref) + " " + o.Pre.text() + " " + o.Post.text() + "\n"
+		keys[i], order[i] = Key(o.Ref), i
 	}
-	slices.Sort(lines)
+	// This is the order of the lines: no two keys are equal, and all bytes of a key are greater than a space.
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
 	sum := sha256.New()
 	sum.Write([]byte("mend plan 1\n"))
-	for _, line := range lines {
-		sum.Write([]byte(line))
+	for _, i := range order {
+		sum.Write([]byte(keys[i] + " " + ops[i].Pre.text() + " " + ops[i].Post.text() + "\n"))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
@@ -53,6 +54,7 @@ func (d *Digest) text() string {
 // %XX. Frozen.
 func Key(r Ref) string {
 	var b strings.Builder
+	b.Grow(len("10////") + len(r.Project) + len(r.Session) + len(r.Message) + len(r.Part))
 	fmt.Fprintf(&b, "%d", r.Kind)
 	for _, id := range [...]string{r.Project, r.Session, r.Message, r.Part} {
 		b.WriteByte('/')

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,17 @@ func TestPlanDigest(t *testing.T) {
 	slices.Reverse(ops)
 	if got := PlanDigest(InfosOf(ops)); got != hex.EncodeToString(want[:]) {
 		t.Errorf("the digest depends on the order of the ops")
+	}
+	lines := []string{}
+	ops = ops[:0]
+	for _, part := range []string{"b", "a~", "a", "ab", "a-", "a b", "a.", "a%", "a/"} {
+		o := Op{Ref: Ref{Kind: KindFile, Session: "s", Part: part}, Post: &Image{}}
+		ops, lines = append(ops, o), append(lines, Key(o.Ref)+fmt.Sprintf(" - %x:0:0\n", none))
+	}
+	slices.Sort(lines)
+	want = sha256.Sum256([]byte("mend plan 1\n" + strings.Join(lines, "")))
+	if got := PlanDigest(InfosOf(ops)); got != hex.EncodeToString(want[:]) {
+		t.Error("the digest is not of the lines in the order of their bytes")
 	}
 	for _, o := range ops {
 		if r, err := RefOfKey(Key(o.Ref)); err != nil || r != o.Ref {

@@ -55,7 +55,7 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 func (tx *transaction) apply(op fileOp) error {
 	switch {
 	case !op.isFolder():
-		return tx.exchange(op, op.Op)
+		return tx.exchange(op, *op.Op)
 	case op.Post == nil:
 		return tx.removeFolder(op)
 	}

@@ -41,12 +41,12 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 
 // rename makes the only call that changes a record.
 func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
-	verb, call := "exchange", func() error { return tx.own.Exchange(d, op.name, tx.stageDir, op.staged) }
+	verb, call := "exchange", func() error { return tx.own.Exchange(d, op.name(), tx.stageDir, op.staged) }
 	switch {
 	case o.Pre == nil:
-		verb, call = "place", func() error { return tx.stageDir.Move(op.staged, d, op.name) }
+		verb, call = "place", func() error { return tx.stageDir.Move(op.staged, d, op.name()) }
 	case o.Post == nil:
-		verb, call = "take", func() error { return d.Move(op.name, tx.stageDir, op.staged) }
+		verb, call = "take", func() error { return d.Move(op.name(), tx.stageDir, op.staged) }
 	}
 	if err := tx.stepItem(verb, op); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 		return err
 	}
 	defer d.Close()
-	if e, err := d.Stat(op.name); err != nil || e.Exists {
+	if e, err := d.Stat(op.name()); err != nil || e.Exists {
 		return err
 	}
 	if err := tx.makeStageAgain(); err != nil {
@@ -97,7 +97,7 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	if err := tx.stepItem("make", op); err != nil {
 		return err
 	}
-	err = tx.stageDir.Move(source, d, op.name)
+	err = tx.stageDir.Move(source, d, op.name())
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -116,6 +116,6 @@ func (tx *transaction) removeFolder(op fileOp) error {
 		return err
 	}
 	defer d.Close()
-	_, err = tx.own.RemoveDir(d, op.name)
+	_, err = tx.own.RemoveDir(d, op.name())
 	return err
 }

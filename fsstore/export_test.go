@@ -34,5 +34,5 @@ func (s *Store) Exchange(st change.Staged, part string) error {
 		return err
 	}
 	defer d.Close()
-	return tx.rename(d, op, op.Op)
+	return tx.rename(d, op, *op.Op)
 }

@@ -97,7 +97,7 @@ func (tx *transaction) keepTimes() {
 	removed := map[string][]*fileOp{}
 	for i := range tx.ops {
 		if op := &tx.ops[i]; op.Post == nil && !op.isFolder() {
-			removed[op.name] = append(removed[op.name], op)
+			removed[op.name()] = append(removed[op.name()], op)
 		}
 	}
 	for i := range tx.ops {
@@ -105,7 +105,7 @@ func (tx *transaction) keepTimes() {
 		if op.Pre != nil || op.isFolder() {
 			continue
 		}
-		for _, r := range removed[op.name] {
+		for _, r := range removed[op.name()] {
 			if bytes.HasPrefix(op.Post.Data, r.Pre.Data) || bytes.HasPrefix(r.Pre.Data, op.Post.Data) {
 				op.newTime = r.mtime
 			}
@@ -119,13 +119,13 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 	e, why, err := tx.readTarget(&tx.buf, *op, tx.opt.MaxRecord)
 	existing := e
 	if err == nil && !e.Exists {
-		existing, err = tx.nearestDir(op.dir)
+		existing, err = tx.nearestDir(op.dir())
 	}
 	if err != nil {
 		return nil, err
 	}
 	if existing.Dev != device {
-		return nil, fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir, tx.id.Root)
+		return nil, fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir(), tx.id.Root)
 	}
 	if op.owned = e.Exists; op.owned {
 		op.owner = e.Owner
@@ -173,11 +173,11 @@ func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 // addFolders adds an op for each missing folder, and sorts the ops: new folders first, parents before
 // children; removed folders last, children before parents.
 func (tx *transaction) addFolders() error {
-	for _, op := range slices.Clone(tx.ops) {
+	for _, op := range tx.ops { // without those that are added
 		if op.Pre != nil || op.isFolder() {
 			continue
 		}
-		names := strings.Split(op.dir, "/")
+		names := strings.Split(op.dir(), "/")
 		for n := range names {
 			if err := tx.addMissing(op, n+1, strings.Join(names[:n+1], "/")); err != nil {
 				return err
@@ -208,7 +208,7 @@ func (tx *transaction) addMissing(op fileOp, n int, p string) error {
 	if err != nil {
 		return err
 	}
-	folder, err := tx.locate(change.Op{
+	folder, err := tx.locate(&change.Op{
 		Ref:  ref,
 		Post: &change.Image{Mode: fs.ModeDir | above.Mode.Perm()},
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -29,7 +28,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		op, err := s.locate(change.Op{Ref: ref})
+		op, err := s.locate(&change.Op{Ref: ref})
 		if err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
@@ -51,14 +50,14 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	}
 	defer root.Close()
 	for _, ref := range refs {
-		op, err := s.locate(change.Op{Ref: ref})
+		op, err := s.locate(&change.Op{Ref: ref})
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return fmt.Errorf("looking at records: %w", err)
 		}
-		why, err := root.LinkProblem(path.Join(op.dir, op.name))
+		why, err := root.LinkProblem(op.path)
 		if err != nil {
 			return fmt.Errorf("looking at %v %s: %w", ref.Kind, ref, err)
 		}
@@ -78,7 +77,7 @@ func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e sa
 	case errors.As(err, &strange):
 		return safedir.Entry{}, "its folder cannot be used: " + strange.Error(), nil
 	case errors.Is(err, fs.ErrNotExist):
-		if tx.folders[op.dir] || op.isFolder() {
+		if tx.folders[op.dir()] || op.isFolder() {
 			return safedir.Entry{}, "", nil // the change itself makes or removes it
 		}
 		return safedir.Entry{}, whyFolderMissing, nil
@@ -86,7 +85,7 @@ func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e sa
 		return safedir.Entry{}, "", err
 	}
 	defer d.Close()
-	e, err = d.Read(b, op.name, max)
+	e, err = d.Read(b, op.name(), max)
 	return e, "", err
 }
 

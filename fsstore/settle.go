@@ -112,7 +112,7 @@ func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 		return false, err
 	}
 	defer d.Close()
-	return false, tx.revertExchange(d, op, op.Op)
+	return false, tx.revertExchange(d, op, *op.Op)
 }
 
 func (tx *transaction) revertFolder(op fileOp) error {

@@ -131,10 +131,10 @@ func (tx *transaction) ownerOf(op fileOp) (safedir.Owner, error) {
 	}
 	if d, err := tx.parent(op); err == nil {
 		defer d.Close()
-		if e, err := d.Stat(op.name); err == nil && e.Exists {
+		if e, err := d.Stat(op.name()); err == nil && e.Exists {
 			return e.Owner, nil
 		}
 	}
-	e, err := tx.nearestDir(op.dir)
+	e, err := tx.nearestDir(op.dir())
 	return e.Owner, err
 }

@@ -59,7 +59,7 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	target = contentOf(op.Op, &e)
+	target = contentOf(*op.Op, &e)
 	switch {
 	case why == whyFolderMissing && op.Post == nil:
 		target = noFolder
@@ -72,7 +72,7 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 	if e, err = tx.stageDir.Read(nil, op.staged, op.limit()); err != nil {
 		return 0, 0, err
 	}
-	staged = contentOf(op.Op, &e)
+	staged = contentOf(*op.Op, &e)
 	switch {
 	case !e.Exists && tx.lost:
 		staged = noContent

@@ -15,10 +15,9 @@ import (
 // A fileOp is an op with the paths of its target, the file that the agent reads, and of its staged
 // file. Commit swaps their contents.
 type fileOp struct {
-	change.Op
-	path      string // path of the target, below the root
-	dir, name string // the folder and the name in path
-	staged    string // name of the staged file
+	*change.Op
+	path   string // path of the target, below the root
+	staged string // name of the staged file
 
 	owner   safedir.Owner // of the target; valid if owned
 	owned   bool          // the target existed when it was compared
@@ -29,7 +28,7 @@ type fileOp struct {
 // withTime returns the op, with the mtime of the file in Pre if the op removes the file or changes
 // its mtime.
 func (op fileOp) withTime(fresh bool) change.Op {
-	o := op.Op
+	o := *op.Op
 	if o.Pre != nil && !op.isFolder() && (fresh || o.Post == nil || o.Post.Time != 0) {
 		pre := *o.Pre
 		pre.Time = op.mtime
@@ -37,6 +36,12 @@ func (op fileOp) withTime(fresh bool) change.Op {
 	}
 	return o
 }
+
+// dir returns the folder of the target.
+func (op fileOp) dir() string { return path.Dir(op.path) }
+
+// name returns the name of the target in its folder.
+func (op fileOp) name() string { return path.Base(op.path) }
 
 func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }
 
@@ -71,8 +76,8 @@ type transaction struct {
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	tx := &transaction{Store: s, ops: make([]fileOp, 0, len(ops)), folders: map[string]bool{}}
 	seen := make(map[string]bool, len(ops))
-	for _, o := range ops {
-		op, err := s.locate(o)
+	for i := range ops {
+		op, err := s.locate(&ops[i])
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 		}
@@ -96,13 +101,15 @@ func (tx *transaction) add(op fileOp) {
 }
 
 // locate finds the target of an op, and refuses content that no file can hold.
-func (s *Store) locate(o change.Op) (fileOp, error) {
+func (s *Store) locate(o *change.Op) (fileOp, error) {
 	p, ref, err := s.layout.Path(o.Ref)
 	if err != nil {
 		return fileOp{}, err
 	}
-	o.Ref = ref
-	op := fileOp{Op: o, path: p, dir: path.Dir(p), name: path.Base(p)}
+	if o.Ref != ref {
+		o = &change.Op{Ref: ref, Pre: o.Pre, Post: o.Post}
+	}
+	op := fileOp{Op: o, path: p}
 	for _, i := range []*change.Image{o.Pre, o.Post} {
 		if i == nil {
 			continue
@@ -156,7 +163,7 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 func (tx *transaction) setStage(dir string) {
 	tx.stagePath = dir
 	for i := range tx.ops {
-		tx.ops[i].staged = stagedName(i, tx.ops[i].Op)
+		tx.ops[i].staged = stagedName(i, *tx.ops[i].Op)
 	}
 }
 
@@ -175,7 +182,7 @@ func (s *Store) stepItem(verb string, op fileOp) error {
 }
 
 // parent opens the folder of the target.
-func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir) }
+func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir()) }
 
 // barrier makes the names durable in all folders that the ops touch, and in mend's own folders,
 // where each rename has its other end. The data was already durable before any of these names
@@ -184,9 +191,9 @@ func (tx *transaction) barrier(items []fileOp) error {
 	folders := []string{tx.stagePath, tx.stagePath + again, stage.Kept, stage.Dir, "."}
 	seen := map[string]bool{}
 	for _, op := range items {
-		if !seen[op.dir] {
-			seen[op.dir] = true
-			folders = append(folders, op.dir)
+		if dir := op.dir(); !seen[dir] {
+			seen[dir] = true
+			folders = append(folders, dir)
 		}
 	}
 	return tx.own.Sync(new(atomicfile.Barrier), folders...)

@@ -309,13 +309,9 @@ func (b *batch) drop() error {
 
 // ops adds the images and the lists of ops. It returns the ops without images, and the hashes of the lists.
 func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err error) {
-	hashes, err := b.images(ops)
-	if err != nil {
+	infos = change.InfosOf(ops)
+	if err := b.images(infos, ops); err != nil {
 		return nil, nil, err
-	}
-	infos = make([]change.OpInfo, len(ops))
-	for i, o := range ops {
-		infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[2*i]), Post: digest(o.Post, hashes[2*i+1])}
 	}
 	for part := range slices.Chunk(infos, maxOpsPerList) {
 		list := encodeOps(part)
@@ -328,28 +324,30 @@ func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err e
 	return infos, lists, nil
 }
 
-// images adds the images of the ops, and returns the hashes of Pre and Post of each op; the hash of a nil image
-// is not used. It adds them in the order of their keys, so that each transaction reads and writes few pages,
-// however many the journal has.
-func (b *batch) images(ops []change.Op) ([]hash, error) {
-	images := make([]*change.Image, 0, 2*len(ops))
-	for _, o := range ops {
-		images = append(images, o.Pre, o.Post)
+// images adds the images of the ops. It adds them in the order of their keys, so that each transaction reads and
+// writes few pages, however many the journal has.
+func (b *batch) images(infos []change.OpInfo, ops []change.Op) error {
+	type item struct {
+		digest *change.Digest
+		image  *change.Image
 	}
-	hashes, order := make([]hash, len(images)), make([]int, 0, len(images))
-	for i, image := range images {
-		if image != nil {
-			hashes[i], order = sha256.Sum256(image.Data), append(order, i)
+	items := make([]item, 0, len(ops))
+	for i, o := range ops {
+		if o.Pre != nil {
+			items = append(items, item{infos[i].Pre, o.Pre})
+		}
+		if o.Post != nil {
+			items = append(items, item{infos[i].Post, o.Post})
 		}
 	}
-	slices.SortFunc(order, func(x, y int) int { return bytes.Compare(hashes[x][:], hashes[y][:]) })
-	order = slices.CompactFunc(order, func(x, y int) bool { return hashes[x] == hashes[y] })
-	for _, i := range order {
-		if err := b.blob(blobImage, hashes[i], images[i].Data); err != nil {
-			return nil, err
+	slices.SortFunc(items, func(x, y item) int { return bytes.Compare(x.digest.SHA256[:], y.digest.SHA256[:]) })
+	items = slices.CompactFunc(items, func(x, y item) bool { return x.digest.SHA256 == y.digest.SHA256 })
+	for _, it := range items {
+		if err := b.blob(blobImage, it.digest.SHA256, it.image.Data); err != nil {
+			return err
 		}
 	}
-	return hashes, nil
+	return nil
 }
 
 // text adds free text and returns its hash, or nil for nil data.

@@ -37,14 +37,6 @@ func appendDigest(b []byte, d *change.Digest) []byte {
 	return binary.AppendUvarint(b, uint64(d.Mode))
 }
 
-// digest returns the digest of an image with the given hash, nil for a nil image.
-func digest(i *change.Image, h hash) *change.Digest {
-	if i == nil {
-		return nil
-	}
-	return &change.Digest{SHA256: h, Size: int64(len(i.Data)), Mode: uint32(i.Mode)}
-}
-
 func decodeOps(b []byte) ([]change.OpInfo, error) {
 	d := decoder{change.Decoder{Rest: b}}
 	version, n := d.Byte(), d.Uvarint()
