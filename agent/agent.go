@@ -72,8 +72,7 @@ type Reader interface {
 	ID() change.StoreID
 	// List returns the sessions without their messages.
 	List(ctx context.Context) ([]change.Head, error)
-	// Records returns the records of a session of List in their stored form, in the agent's order:
-	// each message, followed by its parts.
+	// Records returns the records of a session of List in their stored form: each message, followed by its parts.
 	Records(ctx context.Context, head change.Head) ([]change.Record, error)
 	// Case reads a session of List for the request.
 	Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error)

@@ -135,16 +135,15 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 func (s *store) cleanSession(
 	ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned,
 ) (ops []change.Op, err error) {
-	images, err := s.Read(ctx, refs)
-	if err != nil || len(images) == 0 || images[0] == nil {
+	own, err := s.Read(ctx, refs[:min(1, len(refs))])
+	if err != nil || len(own) == 0 || own[0] == nil {
 		return nil, err
 	}
-	copied, err := s.Copy(ctx, h)
-	if err == nil && len(copied.Unread) > 0 { // otherwise the unreadable part would stay without a session
-		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
-			copied.UnreadText())
+	if err := s.checkReadable(ctx, h); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	images, err := s.Read(ctx, refs)
+	if err != nil || images[0] == nil {
 		return nil, err
 	}
 	ops = make([]change.Op, 0, len(images))
@@ -157,4 +156,14 @@ func (s *store) cleanSession(
 		c.Shared = append(c.Shared, h.ID)
 	}
 	return ops, nil
+}
+
+// checkReadable returns an error if not all of a session can be read: the rest would stay without a session.
+func (s *store) checkReadable(ctx context.Context, h change.Head) error {
+	copied, err := s.Copy(ctx, h)
+	if err == nil && len(copied.Unread) > 0 {
+		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
+			copied.UnreadText())
+	}
+	return err
 }

@@ -104,7 +104,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 }
 
 func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record, error) {
-	loaded, _, err := s.load(ctx, head)
+	loaded, _, err := s.LoadRaw(ctx, head)
 	if err != nil {
 		return nil, err
 	}
