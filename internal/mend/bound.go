@@ -19,8 +19,10 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 		k := o.Ref.Kind
 		return k == change.KindMessage || k == change.KindPart || k == change.KindSession && o.Pre != nil && o.Post != nil
 	}
-	if !slices.ContainsFunc(p.Ops, isChange) {
-		return nil
+	isRemoval := func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post == nil }
+	isCreation := func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Pre == nil }
+	if !slices.ContainsFunc(p.Ops, isChange) || slices.ContainsFunc(p.Ops, isRemoval) && !slices.ContainsFunc(p.Ops, isCreation) {
+		return nil // no request follows a session that is removed; a move removes and creates its record
 	}
 	head, found, err := c.find(ctx, p.Session)
 	if err != nil || !found {

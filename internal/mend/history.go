@@ -151,7 +151,7 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 	if err := c.Changeable(ctx); err != nil {
 		return p, err
 	}
-	valid := 0
+	valid, moved := 0, false
 	err = c.journal.read(func(j *journal.Journal) error {
 		if r.Redo {
 			p, valid, err = c.redo(ctx, j, r)
@@ -169,13 +169,14 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 			cause = redoCause(es)
 		}
 		valid = countSpoiled(es)
+		moved = !slices.ContainsFunc(es, func(e change.Entry) bool { return e.Cause.Kind != change.CauseMove })
 		p, err = c.revert(ctx, j, es, cause, r)
 		if err == nil && cause.Kind == change.CauseUndo && !r.Force {
 			err = checkAgain(j, es[len(es)-1], p)
 		}
 		return err
 	})
-	if err == nil {
+	if err == nil && !moved { // a move changes no conversation
 		p.Cause.Bound = c.spoiledThinking(ctx, p, valid, nil)
 	}
 	return p, err

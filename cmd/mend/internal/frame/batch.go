@@ -115,12 +115,16 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	repairs := []show.RepairJSON{}
 	missing := map[*mend.Store]error{} // why a store lacks what its other steps need
 	for s := range steps {
-		before := len(b.Done)
+		before, ops := len(b.Done), s.Plan.Ops
+		if !env.JSON {
+			ops = nil
+		}
 		var e change.Entry
 		err := cmp.Or(missing[s.Store], s.Err)
 		switch {
 		case err != nil:
 		case s.Apply != nil:
+			s.Plan.Ops = nil // the function has them as long as it needs them
 			e, err = s.Apply(b)
 		default:
 			e, err = b.Apply(s.Store, s.Plan)
@@ -136,9 +140,9 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		}
 		switch {
 		case env.JSON && len(b.Done) > before:
-			repairs = append(append(repairs, show.EntryJSON(b.Done[before], s.Plan.Ops)), show.EntriesJSON(b.Done[before+1:])...)
+			repairs = append(append(repairs, show.EntryJSON(b.Done[before], ops)), show.EntriesJSON(b.Done[before+1:])...)
 		case env.JSON && e.ID != "": // it is pending
-			repairs = append(repairs, show.EntryJSON(e, s.Plan.Ops))
+			repairs = append(repairs, show.EntryJSON(e, ops))
 		}
 		if ctx.Err() != nil {
 			break

@@ -214,8 +214,9 @@ func ProposeRestore(ctx context.Context, env *Env, c *mend.Store, head change.He
 	return done, err
 }
 
-// ApplyRestore restores a session after copying its present state.
-func ApplyRestore(b *Batch, c *mend.Store, done mend.Restored) error {
+// ApplyRestore restores a session after copying its present state. It drops the ops of the plan: they may be as large as
+// the session, which is then examined.
+func ApplyRestore(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if done.From != nil && done.State != mend.Deleted {
 		if err := b.Opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.Ctx, k, done.Plan) }); err != nil {
 			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has everything that it replaces
@@ -224,24 +225,22 @@ func ApplyRestore(b *Batch, c *mend.Store, done mend.Restored) error {
 	if done.IsAside() {
 		return applyAside(b, c, done)
 	}
-	for range 2 { // the copy may be of an archived session, or name a project that was replaced since
-		if _, err := b.Apply(c, done.Plan); err != nil {
-			return err
-		}
-		if done.From == nil && done.Other == "" {
-			break
-		}
-		rows, err := c.ProposeRepair(b.Ctx, done.Session, repair.Request{Restore: true, Force: true})
-		if err != nil || len(rows.Plan.Ops) == 0 {
-			break
-		}
-		done.Plan, done.From, done.Other = rows.Plan, nil, ""
+	plan := done.Plan
+	done.Plan.Ops = nil
+	if _, err := b.Apply(c, plan); err != nil || done.From == nil && done.Other == "" {
+		return err
 	}
-	return nil
+	// The copy may be of an archived session, or name a project that was replaced since.
+	rows, err := c.ProposeRepair(b.Ctx, done.Session, repair.Request{Restore: true, Force: true})
+	if err != nil || len(rows.Plan.Ops) == 0 {
+		return nil
+	}
+	_, err = b.Apply(c, rows.Plan)
+	return err
 }
 
 // applyAside restores a session with a transcript too large for memory.
-func applyAside(b *Batch, c *mend.Store, done mend.Restored) error {
+func applyAside(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if len(done.Files.Ops) > 0 {
 		if _, err := b.Apply(c, done.Files); err != nil {
 			return err
@@ -250,7 +249,7 @@ func applyAside(b *Batch, c *mend.Store, done mend.Restored) error {
 	}
 	var discard func() error
 	err := b.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: b.Ctx}, func(k *keep.Keep) (err error) {
-		discard, err = c.BuildAside(b.Ctx, k, done)
+		discard, err = c.BuildAside(b.Ctx, k, *done)
 		return err
 	})
 	if err != nil {

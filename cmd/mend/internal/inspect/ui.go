@@ -661,7 +661,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 				frame.PrintRestore(a, h, done)
 				return nil
 			})
-			step.do = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, done) }
+			step.do = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, &done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)

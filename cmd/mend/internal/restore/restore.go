@@ -345,17 +345,17 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
 	r.Gone = r.From == "" // else the subagents may be from another store
-	restored, failed := false, false
+	restored, failed, aside := false, false, done.IsAside()
 	err = env.Run(ctx, f, frame.Job{
 		Question: fmt.Sprintf("Restore %s?", show.QuotedTitle(head.Title, head.ID)), N: 1 + len(below),
 		Steps: func(yield func(frame.Step) bool) {
-			more := yield(restoreStep(c, head, done, nil))
+			more := yield(restoreStep(c, head, &done, nil))
 			for _, h := range below {
 				if !more || failed {
 					return
 				}
 				p, err := frame.ProposeRestore(ctx, env, c, h, r)
-				more = err == nil && len(p.Plan.Ops) == 0 || yield(restoreStep(c, h, p, err))
+				more = err == nil && len(p.Plan.Ops) == 0 || yield(restoreStep(c, h, &p, err))
 			}
 		},
 		Ended: func(_ frame.Step, _ change.Entry, err error) { failed = err != nil && !restored },
@@ -374,7 +374,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	case !restored:
 		return err
 	}
-	if done.IsAside() {
+	if aside {
 		env.Say("It is large, and was not examined. To examine it: %s", term.Command(env.CommandLine("scan", head.ID)))
 		env.PrintContinueCommand(c.ID().Agent, done.Session, "it")
 		return err
@@ -386,7 +386,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 }
 
 // restoreStep restores a session after copying its present state.
-func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) frame.Step {
+func restoreStep(c *mend.Store, h change.Head, done *mend.Restored, err error) frame.Step {
 	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (change.Entry, error) {
 		err := frame.ApplyRestore(b, c, done)
 		if err == nil && done.Unread != "" {
@@ -597,7 +597,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 				if err == nil && len(p.Plan.Ops) == 0 { // another mend has restored it
 					continue
 				}
-				if !yield(restoreStep(x.Store, x.Session, p, err)) {
+				if !yield(restoreStep(x.Store, x.Session, &p, err)) {
 					return
 				}
 			}
