@@ -124,8 +124,7 @@ func escape(path string) string {
 	return b.String()
 }
 
-// close closes the connection. An error means that side files could not be removed; the connection is closed
-// even then.
+// close closes the connection. After an error side files may remain.
 func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {

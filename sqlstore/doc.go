@@ -32,9 +32,8 @@
 // was killed during its COMMIT may have left the whole transaction in the -wal, invisible, and the
 // next recovery would make it visible.
 //
-// Existing -wal and -shm files stay, and nothing is checkpointed; if there were none, SQLite
-// removes the files that mend made when the last connection closes. There is one exception: if
-// there was a -wal without a -shm, the -shm that mend makes stays.
+// Existing -wal and -shm files stay, and nothing is checkpointed; if there were none, SQLite removes the files that
+// mend made when the last connection closes. But if there was a -wal without a -shm, the -shm that mend makes stays.
 //
 // # Caveats
 //

@@ -28,8 +28,7 @@ func hardLinks(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// setOwner sets the owner of f to the owner of another file, if mend runs as root. It ignores
-// errors, because nothing else can be done.
+// setOwner sets the owner of f to the owner of another file, if mend runs as root. It ignores errors.
 func setOwner(f *os.File, info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(st.Uid), int(st.Gid))

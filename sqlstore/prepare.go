@@ -72,8 +72,7 @@ func abandonable(ctx context.Context, read func() error) error {
 	}
 }
 
-// checkRights returns an error if the database is not writable: better here than after the journal has begun the
-// change.
+// checkRights returns an error if the database is not writable, before the journal begins the change.
 func (s *Store) checkRights() error {
 	f, err := os.OpenFile(s.id.Root, os.O_RDWR, 0)
 	if err != nil {

@@ -50,9 +50,9 @@ func matches(r change.Ref, name string) bool {
 	return r.Kind != change.KindFolder && (r.String() == name || r.ID() == name)
 }
 
-// Conflicts returns the records to which ops cannot be applied: records that hold neither their Pre nor their Post,
-// that lost their parent, that are to be deleted although other records belong to them, and that are to be moved
-// back but are at neither end of the move.
+// Conflicts returns the records to which ops cannot be applied: those that hold neither their Pre nor their Post,
+// that lost their parent, that other records belong to although they are to be deleted, and that are at neither end
+// of a move to be reverted.
 //
 // now[i] is the current image of the record of ops[i]. current has the refs of all records of the stored session,
 // nil if the session no longer exists. It may also be nil if [NeedsSession] reports false.
@@ -78,8 +78,8 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 	return cs
 }
 
-// NeedsSession reports whether [Conflicts] needs the session: if ops create or delete records that have parents or
-// children, or records of a session that they do not create.
+// NeedsSession reports whether [Conflicts] needs the session: ops create or delete records with parents or children,
+// or records of a session that they do not create.
 func NeedsSession(ops []change.Op) bool {
 	whole := slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post != nil })
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
@@ -150,8 +150,8 @@ type relations struct {
 	parts    map[string][]change.Ref // by message
 	written  map[string]bool         // messages that ops create or replace
 	deleted  map[change.Ref]bool
-	// arrivals has the records that ops create and that do not exist yet, without their project: a record that is
-	// now in another project would then be in both.
+	// arrivals has the missing records that ops create, without their project: one that is now in another project would
+	// be in both.
 	arrivals map[change.Ref]bool
 }
 
@@ -200,9 +200,9 @@ func (r relations) hasOtherParts(message string) bool {
 	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool { return !r.deleted[ref] })
 }
 
-// AddColumns returns ops with rows that have all columns of the rows in now: a column that the agent has added to
-// its table since is not part of the change, and keeps its value. now[i] belongs to ops[i]. A created row gets the
-// values of defaults, by kind; in those rows a required column without a default has the class 0.
+// AddColumns returns ops with rows that have all columns of the rows in now: a column that the agent has added since
+// keeps its value. now[i] belongs to ops[i]. A created row gets the values of defaults, by kind; in those rows a
+// required column without a default has the class 0.
 func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]change.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {

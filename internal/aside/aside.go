@@ -75,9 +75,9 @@ func (a *Area) Close() { a.Root.Close() }
 // Kept returns the place where the owner keeps name.
 func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
 
-// Dir returns the folder with the content that a change moves into the store: the build of that name, if there is one
-// and the owner's folder does not have the name already, as for an undo; otherwise the owner's folder. It is the Dir of
-// the [change.Staged].
+// Dir returns the folder with the content that a change moves into the store, for the Dir of the [change.Staged]: the
+// build of that name, or the owner's folder if there is no such build or the folder has the name already, as for an
+// undo.
 func (a *Area) Dir(name string) (string, error) {
 	kept, err := a.exists(a.Kept(name))
 	built, errBuilt := a.exists(Place{builtDir, name})
@@ -179,7 +179,7 @@ type progress struct {
 	blocked    []int // moves that cannot be reverted: another program has created the source again
 }
 
-// look returns the progress of moves. Only mend writes to its own places, so these decide whether a move was made.
+// look returns the progress of moves. Its own places show whether a move was made, because only mend writes to them.
 func (a *Area) look(moves []Move) (p progress, err error) {
 	for i, m := range moves {
 		from, err := a.exists(m.From)

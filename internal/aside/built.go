@@ -25,7 +25,7 @@ const (
 // A Built is a folder for a build of this process. It is locked until Discard, so that no other process removes it.
 type Built struct {
 	name string
-	lock *safedir.Dir // nil if a folder cannot be locked; then no process removes other processes' builds
+	lock *safedir.Dir // nil if a folder cannot be locked; then builds of other processes stay
 	open func() (*Area, error)
 }
 

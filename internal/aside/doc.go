@@ -9,9 +9,9 @@
 // [Area.Sweep].
 //
 // New content for a change is built in .mend/built, in a folder that the process has locked ([Area.Build]). Nothing
-// there belongs to a journal: the first move of a change, after the begin of its entry, gives it to the owner. So a
-// killed process's build is in no entry, and the next writer removes it ([Area.SweepBuilt]), but never the build of a
-// running process.
+// there belongs to a journal: the first move of a change, after the begin of its entry, gives it to the owner. So the
+// build of a killed process is in no entry, and the next writer removes it ([Area.SweepBuilt]), but not the build of
+// a running process.
 //
 // After a crash the content and the places alone decide ([Area.Settle]). A move whose source and target both exist is
 // not made: another program has created the target, and the change reports a conflict.

@@ -15,8 +15,7 @@ import (
 	"mend/change"
 )
 
-// The files of a database. The -shm is moved with them but is not in the list, because a program that only reads
-// creates it.
+// The files of a database. The -shm is moved with them but is not in the list, because readers create it, too.
 const (
 	wal = "-wal"
 	shm = "-shm"

@@ -29,9 +29,8 @@ func (b *Barrier) Add(f *os.File) {
 	}
 }
 
-// Wait returns when all added files are durable. After an error, assume that none of them is. Do
-// not sync again: the second sync would succeed although data is lost. Check the files and write
-// them again.
+// Wait returns when all added files are durable. After an error, assume that none of them is. Do not sync again: the
+// second sync succeeds although data is lost. Check the files and write them again.
 func (b *Barrier) Wait() error {
 	b.sync()
 	return b.err

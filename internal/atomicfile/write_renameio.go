@@ -37,8 +37,8 @@ func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	return f.CloseAtomicallyReplace()
 }
 
-// removeStaged removes files that killed writers of path have staged. A staged file that is older
-// than a minute no longer has a writer.
+// removeStaged removes files that killed writers of path have staged. A staged file older than a minute has no
+// writer.
 func removeStaged(path string) {
 	dir := filepath.Dir(path)
 	entries, _ := os.ReadDir(dir) // if the folder cannot be listed, the files stay

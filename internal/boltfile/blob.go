@@ -188,8 +188,8 @@ func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uin
 	return err
 }
 
-// maxRoom limits the memory that is allocated for a blob at once, whatever size its head claims: no record
-// is larger.
+// maxRoom limits the memory that is allocated for a blob at once, regardless of the size in its head: no record is
+// larger.
 const maxRoom = math.MaxInt32
 
 // Read returns the blob's bytes, never nil without an error.

@@ -100,8 +100,7 @@ func (f *File) dropTemp() error {
 // Compact writes a new file without the removed bytes. A crash leaves the old file or the new one,
 // either of them complete.
 //
-// It does not use bolt.Compact, which checks no checksum, knows no context, and does not return the
-// error of a full disk.
+// It does not use bolt.Compact, which checks no checksums, has no context, and hides the error of a full disk.
 func (f *File) Compact(ctx context.Context, omit ...string) error {
 	if err := f.Snap.CheckStructure(f.spec.Buckets); err != nil {
 		return err

@@ -81,11 +81,9 @@ func LockHolder(path string) int {
 	return max(pid, 0)
 }
 
-// A file is verified before mend writes to it if another program may have changed it, so that
-// nothing is appended to a damaged file. The stamp in the lock file shows that there was no change:
-// it has the file's attributes from when the last writer closed it. The stamp is removed while a
-// writer has the file open. So the file is verified after a crash, and after it was copied or
-// restored.
+// A file is verified before mend writes to it if another program may have changed it, so that nothing is appended to
+// a damaged file. The stamp in the lock file has the file's attributes from when the last writer closed it, and is
+// removed while a writer has the file open. So the file is verified after a crash, a copy or a restore.
 //
 // A stamp only shows that no program has written to the file. Bytes that a disk changes by itself
 // are found when they are read, and by Verify.

@@ -300,9 +300,9 @@ func (s *Snapshot) page(id uint64) (*page, error) {
 	return p, nil
 }
 
-// child reads the page that item i of a branch page leads to. Its keys start with the item's key and end
-// before the next item's, or before high if there is none; a nil high is no bound. So no reader follows
-// a cycle, and bbolt's next write reaches the page that was checked.
+// child reads the page that item i of a branch page leads to. Its keys start with the item's key and end before the
+// next item's, else before high; a nil high is no bound. So readers follow no cycle, and bbolt's next write reaches
+// the checked page.
 func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, err error) {
 	if end = high; i+1 < len(p.items) {
 		end = p.items[i+1].Key

@@ -1,6 +1,6 @@
 // Package config reads the settings of mend: from a JSON file that may have comments and trailing commas, from the
-// environment, and from assignments on the command line. A later source overrides an earlier one. An unknown key or a
-// value of the wrong type is an error that names the nearest key or the expected value. It writes no file.
+// environment, and from assignments on the command line. A later source overrides an earlier one. An error about an
+// unknown key, or a value of the wrong type, names the nearest key or the expected value. It writes no file.
 //
 // It may import internal/ownfile and internal/userdir. Read [Load] and the table in [Config.Settings] first.
 package config

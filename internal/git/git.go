@@ -1,5 +1,5 @@
-// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for facts that
-// the files do not show, without running any program that the repository's settings name.
+// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for other
+// facts, without any program that the repository's settings name.
 //
 // It may import internal/ownfile. Read [Find] first.
 package git
@@ -143,8 +143,8 @@ func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]
 // deadline is the time limit of one call of git.
 const deadline = 20 * time.Second
 
-// quiet disables the settings that name programs to run, or hosts to ask. They take precedence over the
-// repository's settings. If git refuses another user's repository, it still does.
+// quiet overrides the repository's settings that name programs to run, or hosts to ask. git still refuses another
+// user's repository.
 var quiet = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never", "-c", "core.pager=cat", "--no-pager"}
 
 // run runs git in the work tree and returns its output.

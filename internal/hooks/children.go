@@ -29,14 +29,14 @@ type ChildOptions struct {
 const (
 	stuckCoolDown = 5 * time.Minute  // between two actions about one session
 	maxRetries    = 2                // retries of the tasks of a parent in a retryPeriod
-	retryPeriod   = 30 * time.Minute // a period of time and not a turn, because the prompt begins a new turn
+	retryPeriod   = 30 * time.Minute // a time rather than a turn, because the prompt begins a new turn
 )
 
 // A childEvent is an event in a subagent's session, or the passing of time.
 type childEvent struct {
 	at      int64 // in milliseconds
 	session string
-	parent  string // "" if the session is not one of a subagent, or if only time has passed
+	parent  string // "" if the session is not a subagent's, or if only time has passed
 	title   string
 	ended   bool // the session is idle, or deleted
 	active  bool // the agent works in the session: some events come after its end

@@ -17,9 +17,8 @@ import (
 // A FallbackPolicy continues a turn with another model if its model fails. The zero value
 // does nothing.
 //
-// The turn is ended and a new prompt asks the next model to continue: the agent sends it the
-// conversation with the prompt that has no answer, its files, and the results of all tools
-// that ran. Nothing is reverted, removed or sent twice.
+// It ends the turn, and a new prompt asks the next model to continue: the agent sends it the conversation with the
+// unanswered prompt, its files, and the results of all tools that ran. Nothing is reverted, removed or sent twice.
 type FallbackPolicy struct {
 	Models      []live.Model            // the models to continue with, best first
 	AgentModels map[string][]live.Model // for prompts to some agents, instead of Models
@@ -378,7 +377,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 	}
 	actions := []action{{kind: actCool, model: model, until: until}}
 	s.failed = append(slices.Clone(s.failed), model)
-	if e.child || p.KeepTurns { // a session that waits would take the end of the turn for the answer
+	if e.child || p.KeepTurns { // a waiting session would mistake the end of the turn for the answer
 		return s, actions
 	}
 	next, ok := p.choose(s, e, s.prompt.Agent)
@@ -428,8 +427,8 @@ func (p *FallbackPolicy) chain(agent string) []live.Model {
 // isCooling reports whether the model failed a short time ago.
 func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
-// handleUnsent handles a prompt that has not been sent yet. It replaces a model that failed a short time ago, unless
-// the user has just picked that model.
+// handleUnsent handles a prompt that was not sent yet. It replaces a model that failed recently, unless the user has
+// just picked that model.
 func (p *FallbackPolicy) handleUnsent(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil

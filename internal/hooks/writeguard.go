@@ -200,8 +200,8 @@ func parseRead(output string, truncated *bool) span {
 	return p
 }
 
-// A writeGuard refuses calls of the write tool that would replace a file that the model does
-// not know. It is safe for concurrent use.
+// A writeGuard refuses calls of the write tool that would replace an unknown file, see [guardWrites]. It is safe for
+// concurrent use.
 type writeGuard struct {
 	log *slog.Logger
 

@@ -37,7 +37,7 @@ type attempt struct {
 	Situation
 	info  Info            // the message that failed or is examined; empty if unknown
 	err   repair.APIError // the error that the agent reported
-	since time.Time       // if the session was changed since then, it is not repaired; zero: repair it anyway
+	since time.Time       // a session that was changed since then is not repaired; zero: repair it anyway
 	log   *slog.Logger
 
 	late    bool // the agent has ended: repair the store, without abort, toast or prompt
@@ -66,9 +66,9 @@ type changedError struct{ entry string }
 
 func (e changedError) Error() string { return "repaired already: " + e.entry }
 
-// run takes the steps of an attempt, in the order of the package documentation. It returns the id of the
-// journal entry, "" if the store was not changed. The error is the reason why the session was not repaired
-// although it may be broken.
+// run takes the steps of an attempt, in the order of the package documentation. It returns the id of the journal
+// entry, "" if the store was not changed. The error is the reason why the session, which may be broken, was not
+// repaired.
 func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	release, err := a.Acquire(ctx)
 	if err != nil {

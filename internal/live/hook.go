@@ -43,7 +43,7 @@ type Hook struct {
 	wait   func(context.Context, time.Duration) error
 
 	mu             sync.Mutex
-	trials         Recent[string]    // the agent version of each session that was repaired before a request
+	trials         Recent[string]    // by session that was repaired before a request: the agent version
 	contradictions map[string]string // why a version behaves differently than expected, by version
 }
 

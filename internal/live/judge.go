@@ -39,8 +39,8 @@ type Verdict struct {
 	Entry string            // the id of the repair; "" if nothing was changed
 	Worst *repair.Diagnosis // the worst damage, with the cause [Stored]
 
-	// Err is the reason why the session was not repaired although it may be broken: a [*repair.AskError] if
-	// the user has to decide with "mend fix", [repair.ErrBusy] if it should be judged again later.
+	// Err is the reason why the session, which may be broken, was not repaired: a [*repair.AskError] if the user has to
+	// decide with "mend fix", [repair.ErrBusy] if it should be judged again later.
 	Err error
 }
 
@@ -123,7 +123,7 @@ var (
 )
 
 // preflight repairs a session before the agent makes a request if the provider would refuse the request or the agent
-// could not make it. The user is not asked, so it repairs only if mend knows the agent's version (see
+// could not make it. It asks no question, so it repairs only if mend knows the agent's version (see
 // [Hook.checkVersion]), the agent is idle in the session, and [Repairer.CheckUnasked] returns no error.
 func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	if a.opt.SkipPreflight {

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// maxCompactions is how often in a row a request may be too long, although the agent compacts the session, before mend
-// acts. Without mend, OpenCode 1.18.33 would compact forever (docs/opencode.md).
+// maxCompactions is how many requests in a row may be too long after compactions by the agent before mend acts.
+// OpenCode 1.18.33 would compact forever (docs/opencode.md).
 const maxCompactions = 3
 
 // compactsItself reports whether the agent answers the error with a compaction.

@@ -14,8 +14,8 @@ import (
 	"mend/internal/termjson"
 )
 
-// Protocol is the version of the protocol between mend and its plugin, which
-// docs/plugin-protocol.md describes. Incompatible changes increase it.
+// Protocol is the version of the protocol between mend and its plugin (docs/plugin-protocol.md). Incompatible changes
+// increase it.
 const Protocol = 2
 
 // oldestProtocol is the oldest version that mend still speaks. In its hello a plugin names the oldest version that it
@@ -89,10 +89,9 @@ type Hello struct {
 	Once      bool      // the agent ends with its turn
 }
 
-// Handshake reads the plugin's hello and answers with mend's version. If the hello has
-// no Since, it is set to the current time. A plugin that has already closed its side is
-// not an error, because its lines can still be read. If the plugin uses another
-// protocol, Handshake sends bye, and the error wraps errProtocol.
+// Handshake reads the plugin's hello and answers with mend's version. If the hello has no Since, it is set to the
+// current time. It ignores that a plugin has already closed its side, because its lines can still be read. If the
+// plugin uses another protocol, Handshake sends bye, and the error wraps errProtocol.
 func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (Hello, error) {
 	l, err := in.next()
 	if err != nil {

@@ -2,8 +2,8 @@ package live
 
 import "mend/repair"
 
-// An unverifiedError means that mend was not verified with a version of the agent. If the version is newer than all
-// verified ones, Why is the reason why mend does not treat it like the newest of them; for an older version Why is "".
+// An unverifiedError means that mend was not verified with a version of the agent. Why is the reason why mend does
+// not treat a newer version like the newest verified one; "" for an older version.
 type unverifiedError struct{ Version, Why string }
 
 func (e unverifiedError) Error() string {
@@ -15,8 +15,8 @@ func (e unverifiedError) Error() string {
 }
 
 // checkVersion returns an [unverifiedError] if mend must not repair sessions before requests of this version of the
-// agent. A version newer than all verified ones is treated like the newest of them until a request is refused that mend
-// had repaired. newer is the version if it is newer than the verified ones, else "".
+// agent. A newer version is treated like the newest verified one until the provider refuses a request that mend had
+// repaired. newer is that version, else "".
 func (h *Hook) checkVersion(version string) (newer string, err error) {
 	version, verified, isNewer := h.store.KnowsVersion(version)
 	if verified || version == "" { // without a version the session is judged by its records alone

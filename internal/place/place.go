@@ -32,8 +32,8 @@ type Search struct {
 	Here string
 	// Known are folders that agents have worked in.
 	Known []string
-	// Same returns how certain it is that a work tree belongs to the repository of the missing folder, 0 if
-	// it does not; nil if unknown. It is called once for each work tree.
+	// Same returns the certainty that a work tree belongs to the repository of the missing folder, 0 if it does not; nil
+	// if unknown. It is called once for each work tree.
 	Same func(ctx context.Context, worktree string) int
 }
 

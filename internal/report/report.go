@@ -1,11 +1,11 @@
-// Package report writes a page of HTML about one session: the next request, the findings, and the changes of a repair.
-// It is made for the maintainers of the agent, so it shows the structure of the session, but texts, titles, paths,
-// commands, names and ids are replaced.
+// Package report writes a page of HTML about one session: the next request, the findings, and the changes of a
+// repair. It is for the maintainers of the agent: it shows the structure of the session, and replaces texts, titles,
+// paths, commands, names and ids.
 //
 // It may import change, internal/request, internal/termjson and repair. Read [Write] first.
 //
-// Only values on a list are kept: numbers, the types and fields of OpenCode's records, the names of its own tools and
-// agents, and the words of mend's own sentences (words.txt). Everything else is replaced.
+// Only values on a list stay: numbers, the types and fields of OpenCode's records, the names of its own tools and
+// agents, and the words of mend's own sentences (words.txt).
 //
 // The page loads nothing and has no script.
 package report

@@ -59,8 +59,8 @@ func (e *Entry) ReplaceProblem() string {
 	return e.ReadProblem()
 }
 
-// LinkProblem explains why the file at a path below the root cannot be replaced because of other hard
-// links, and what the user can do; "" if it has none.
+// LinkProblem explains that other hard links prevent the replacement of the file at a path below the root, and what
+// the user can do; "" for none.
 func (e *Entry) LinkProblem(below string) string {
 	if !e.IsFile() || e.Links <= 1 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// A Moment is the relation of a -wal to its database file. Nothing in the two files ties them together, so most
-// mismatches show only if the first page was written, or pages were added, in between.
+// A Moment is the relation of a -wal to its database file. The files do not identify each other, so most mismatches
+// show only if the first page was written, or pages were added, in between.
 type Moment int
 
 const (

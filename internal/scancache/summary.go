@@ -40,10 +40,9 @@ type SummarySession struct {
 
 const worstKept = 20
 
-// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none; err is why it could
-// not be examined, and worst is then [repair.Broken]. A session without an id stands for records without a
-// session and is not counted. fixable is whether a broken diagnosis has a fix, shown how the agent shows the
-// session.
+// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none; err is why it could not be
+// examined, and worst is then [repair.Broken]. It ignores a session without an id, which stands for records without a
+// session. fixable is whether a broken diagnosis has a fix, shown how the agent shows the session.
 func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Shown, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++

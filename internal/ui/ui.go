@@ -1,11 +1,10 @@
 // Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right the
 // conversation of the selected session, or the changes of a repair. It treats sessions and repairs as texts: a
-// [Backend] provides and changes them. Nothing is changed before the user has seen the change and answered yes.
+// [Backend] provides and changes them. The user sees each change and agrees to it first.
 //
 // It may import internal/term. Read [Run] first.
 //
-// Work runs in the background, so keys always respond. While a change is written the screen stays open; afterwards it
-// closes if the user asked for that.
+// Work runs in the background, so keys always respond. The screen stays open while a change is written.
 package ui
 
 import (
@@ -266,8 +265,8 @@ func (m *model) scan() tea.Cmd {
 	})
 }
 
-// start runs work that the user asked for in the background, and then the function that the work returns. It replaces
-// other work, but not a change that is being written.
+// start runs requested work in the background, and then the function that the work returns. It replaces other work,
+// except a change that is being written.
 func (m *model) start(what string, work func(context.Context) func() tea.Cmd) tea.Cmd {
 	if m.writing {
 		m.say("Wait: the change is written.", nil)

@@ -356,7 +356,7 @@ func (m *model) facts() string {
 	return clean(strings.Join(facts, " · "), false)
 }
 
-// keys returns the last line. Keys that do not fit are left out, except the last one; the help has all.
+// keys returns the last line. It omits keys that do not fit, except the last one; the help has all.
 func (m *model) keys() string {
 	items := m.shortHelp()
 	last := items[len(items)-1]

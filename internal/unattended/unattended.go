@@ -1,5 +1,5 @@
 // Package unattended repairs sessions without a user: for a running agent, a hook or "mend watch". It retries if
-// another program interferes. It decides nothing: its caller passes the classes that may be repaired.
+// another program interferes. Its caller passes the classes that may be repaired.
 //
 // It may import agent, change, internal/mend, journal and repair. Read [Repairer.RepairIf] first.
 package unattended
@@ -174,7 +174,7 @@ func losesOnlyUnreadable(c repair.Class) bool {
 }
 
 // checkAgain returns an error if mend has repaired the same finding in the session before, and the agent's version is
-// newer than the verified ones. That version then does not behave like the newest verified one.
+// newer than the verified ones. So that version behaves differently.
 func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Result) error {
 	if !last.Cause.Live || last.State != change.Committed {
 		return nil

@@ -3,7 +3,7 @@
 // It may import change. Read [Run] first.
 //
 // It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of the
-// recently changed sessions, show which session it was. It keeps one number per session, and the stamps of a few.
+// recently changed sessions, show which sessions. It keeps one number per session, and the stamps of a few.
 package watch
 
 import (
@@ -40,7 +40,7 @@ type Options struct {
 // A Notice is about a store that is followed.
 type Notice struct {
 	Sessions int
-	Lost     error // why the store cannot be read; it is followed again as soon as it can
+	Lost     error // why the store cannot be read; it is followed again once it can be
 }
 
 const (
@@ -231,8 +231,8 @@ func (f *follower) handle(ctx context.Context) {
 	}
 }
 
-// fail records that the store cannot be read. It calls Notice only the second time, because a database may be locked
-// for a moment.
+// fail records that the store cannot be read. It calls Notice the second time, because a database may be locked for a
+// moment.
 func (f *follower) fail(err error) {
 	if f.failed != nil && !f.lost {
 		f.lost = true
