@@ -83,9 +83,9 @@ type Reader interface {
 	// error wraps [errors.ErrUnsupported] if the store does not support copies.
 	Copy(ctx context.Context, head change.Head) (Copy, error)
 
-	// CopiedWith returns the id of the session whose copy includes a session of List, such as a subagent's; "" if the
+	// CopyOwner returns the id of the session whose copy includes a session of List, such as a subagent's; "" if the
 	// session has its own copies.
-	CopiedWith(head change.Head) string
+	CopyOwner(head change.Head) string
 
 	// CountMissing counts the content of then that is missing from now. Both contain records that Copy returns; the caller
 	// may leave out records that are equal, and equal lines of a long text. edited has the refs, without a project, of
@@ -154,8 +154,8 @@ type Reader interface {
 	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced because it has several
 	// hard links.
 	CheckLinks(ctx context.Context, refs []change.Ref) error
-	// Abandoned lists, below the store, staged files of interrupted changes of other journals.
-	Abandoned(journal string) ([]string, error)
+	// ListAbandoned lists, below the store, staged files of interrupted changes of other journals.
+	ListAbandoned(journal string) ([]string, error)
 	// DefaultRow returns the values that a row for a record of the kind gets in columns that an INSERT omits. A
 	// required column has the class 0. For a store without rows the record has no columns.
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
@@ -203,8 +203,8 @@ type KeptFiles interface {
 	Keeps(o change.OpInfo) bool
 	// ArchivedSessions returns the sessions that the rows of an archive belong to, and the sessions removed with them.
 	ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error)
-	// RowsLeftOut returns how many rows of an archive an undo cannot restore, because their session was deleted.
-	RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error)
+	// CountUnrestorable returns how many rows of an archive an undo cannot restore, because their session was deleted.
+	CountUnrestorable(ctx context.Context, archive change.Ref) (int64, error)
 	// CheckKept returns an error if any content that ops removed is not kept.
 	CheckKept(ctx context.Context, ops []change.Op) error
 	// Sweep removes everything that ops do not need, and returns its size in bytes. With dry it removes nothing.

@@ -20,7 +20,7 @@ type Base struct{ base }
 type base struct{}
 
 func (base) Copy(context.Context, change.Head) (Copy, error)     { return Copy{}, errors.ErrUnsupported }
-func (base) CopiedWith(change.Head) string                       { return "" }
+func (base) CopyOwner(change.Head) string                        { return "" }
 func (base) Expiring(context.Context, time.Time) (Expiry, error) { return Expiry{}, nil }
 func (base) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, fs.ErrNotExist
@@ -39,7 +39,7 @@ func (base) CheckFile(context.Context, change.Check) error            { return n
 func (base) CheckAccess(bool) error                                   { return nil }
 func (base) Changeable(context.Context) error                         { return nil }
 func (base) CheckLinks(context.Context, []change.Ref) error           { return nil }
-func (base) Abandoned(string) ([]string, error)                       { return nil, nil }
+func (base) ListAbandoned(string) ([]string, error)                   { return nil, nil }
 func (base) SameRepository(context.Context, change.Head, string) bool { return false }
 func (base) Reclaim(context.Context) (before, after int64, err error) { return 0, 0, nil }
 func (base) Holders(context.Context) ([]string, error)                { return nil, nil }

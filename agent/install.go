@@ -11,8 +11,8 @@ import (
 // An Installer edits the file of an agent, such as a plugin or its settings, that makes the agent start mend. It
 // computes texts; the caller reads, asks and writes. A nil text means that the file does not exist.
 type Installer interface {
-	// About describes the file.
-	About() Installation
+	// Installation describes the file.
+	Installation() Installation
 	// Path returns the path of the file: for all projects, or only for the project of the current folder.
 	Path(project bool) (string, error)
 	// Accepts returns an error if the agent does not support an option of s.

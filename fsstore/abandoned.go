@@ -10,10 +10,10 @@ import (
 	"mend/internal/stage"
 )
 
-// Abandoned returns the paths below the root of the staging folders of all journals except owner.
+// ListAbandoned returns the paths below the root of the staging folders of all journals except owner.
 // Each belongs to a change that another process of mend is making, or to an interrupted change that
 // only a lost journal records.
-func (s *Store) Abandoned(owner string) ([]string, error) {
+func (s *Store) ListAbandoned(owner string) ([]string, error) {
 	root, err := s.openRoot()
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ func TestAbandoned(t *testing.T) {
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	want := func(when string, names ...string) {
 		t.Helper()
-		if got, err := s.Abandoned("own"); err != nil || !slices.Equal(got, names) {
-			t.Errorf("%s: Abandoned = %q, %v, want %q", when, got, err, names)
+		if got, err := s.ListAbandoned("own"); err != nil || !slices.Equal(got, names) {
+			t.Errorf("%s: ListAbandoned = %q, %v, want %q", when, got, err, names)
 		}
 	}
 	want("in a fresh tree")

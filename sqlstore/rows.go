@@ -452,8 +452,8 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, er
 	return &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}, nil
 }
 
-// RowsLeftOut returns how many rows of an archive an undo cannot restore, because their session was deleted.
-func (s *Store) RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error) {
+// CountUnrestorable returns how many rows of an archive an undo cannot restore, because their session was deleted.
+func (s *Store) CountUnrestorable(ctx context.Context, archive change.Ref) (int64, error) {
 	n, _, err := s.countRows(ctx, archive)
 	return n[rowOrphan], err
 }

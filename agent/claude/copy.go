@@ -23,7 +23,7 @@ import (
 // rewind, todos, prompt history, state of shells). A subagent that belongs to a session is copied only together with
 // it.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
-	if s.CopiedWith(head) != "" {
+	if s.CopyOwner(head) != "" {
 		return c, errors.ErrUnsupported
 	}
 	e, err := s.Load(head.Ref, nil)
@@ -73,7 +73,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	return c, nil
 }
 
-func (*store) CopiedWith(head change.Head) string {
+func (*store) CopyOwner(head change.Head) string {
 	owner, _, ok := subagent(head.ID)
 	if !ok {
 		return ""

@@ -39,8 +39,8 @@ type File struct {
 // timeout is in seconds. The agents wait for a hook before they show a session or send a prompt.
 const timeout = 10
 
-// About implements [agent.Installer].
-func (f File) About() agent.Installation {
+// Installation implements [agent.Installer].
+func (f File) Installation() agent.Installation {
 	return agent.Installation{
 		Part: "mend's hooks", Missing: "has no hook of mend", Done: f.Done, Offer: f.Offer,
 		Undone: "Sessions of " + f.Title + " that start from now on no longer use it.",

@@ -12,7 +12,7 @@ import (
 
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
 
-func (s *store) Verified(version string) bool { return render.Verified(version) }
+func (s *store) Verified(version string) bool { return render.IsVerified(version) }
 
 func (s *store) Newer(version string) bool { return render.Newer(version) }
 

@@ -45,7 +45,7 @@ type plugin struct {
 	program *program
 }
 
-func (p plugin) About() agent.Installation {
+func (p plugin) Installation() agent.Installation {
 	return agent.Installation{
 		Missing: "is not installed", Done: "Restart " + p.program.title + " to apply this.", Undone: "Restart " +
 			p.program.title + " to apply this.",

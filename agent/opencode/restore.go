@@ -106,8 +106,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return result, nil
 }
 
-// CopiedWith implements [agent.Reader]: each session has its own copies, even a subagent's.
-func (*store) CopiedWith(change.Head) string { return "" }
+// CopyOwner implements [agent.Reader]: each session has its own copies, even a subagent's.
+func (*store) CopyOwner(change.Head) string { return "" }
 
 // Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
 func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { return agent.Expiry{}, nil }

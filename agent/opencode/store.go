@@ -39,7 +39,7 @@ type records interface {
 	CheckFile(ctx context.Context, what change.Check) error
 	CheckLinks(ctx context.Context, refs []change.Ref) error
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
-	Abandoned(journal string) ([]string, error)
+	ListAbandoned(journal string) ([]string, error)
 	Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error)
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	Holders(ctx context.Context) ([]string, error)

@@ -160,4 +160,4 @@ func (keptFiles) ArchivedSessions(context.Context, change.Ref) (all, removed map
 	return nil, nil, nil
 }
 
-func (keptFiles) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }
+func (keptFiles) CountUnrestorable(context.Context, change.Ref) (int64, error) { return 0, nil }

@@ -99,7 +99,7 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 // sessions with a copy. Sessions that were not read before ctx ended are counted, too.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
-		if _, isKept := kept[h.ID]; h.ID == "" || !isKept && c.store.CopiedWith(h) != "" {
+		if _, isKept := kept[h.ID]; h.ID == "" || !isKept && c.store.CopyOwner(h) != "" {
 			continue
 		} else if !isKept && len(kept) > 0 {
 			if copied, err := c.store.Copy(ctx, h); err == nil && copied.Messages == 0 {
@@ -207,7 +207,7 @@ func (c *Store) readChanged(ctx context.Context, head change.Head, stamp [32]byt
 	switch {
 	case !dry:
 		return c.readCopy(ctx, head)
-	case c.store.CopiedWith(head) != "":
+	case c.store.CopyOwner(head) != "":
 		return readCopy{head: head, err: errors.ErrUnsupported}
 	}
 	return readCopy{head: head}

@@ -97,12 +97,12 @@ func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, remo
 	return all, removed, err
 }
 
-// RowsLeftOut returns how many rows an undo of cleaned rows did not restore because their session was
+// CountUnrestorable returns how many rows an undo of cleaned rows did not restore because their session was
 // deleted. They are still in the archive.
-func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, error) {
+func (c *Store) CountUnrestorable(ctx context.Context, undo change.Entry) (int64, error) {
 	if kept := c.store.KeptFiles(""); kept != nil && undo.Kind() == change.KindRows &&
 		undo.Cause.Kind == change.CauseUndo {
-		return kept.RowsLeftOut(ctx, undo.Ops[0].Ref)
+		return kept.CountUnrestorable(ctx, undo.Ops[0].Ref)
 	}
 	return 0, nil
 }

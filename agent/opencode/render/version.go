@@ -68,8 +68,8 @@ func IsTested(version string) bool {
 	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
 }
 
-// Verified reports whether the version is between the oldest and the newest observed version.
-func Verified(version string) bool {
+// IsVerified reports whether the version is between the oldest and the newest observed version.
+func IsVerified(version string) bool {
 	v, ok := parseVersion(version)
 	oldest, _ := parseVersion(profiles[0].Version)
 	return ok && slices.Compare(v, oldest) >= 0 && !Newer(version)

@@ -35,7 +35,7 @@ var rules = []provider.Rule{
 		Error: "messages.N.content.M: When thinking is disabled, an `assistant` message in the final position cannot " +
 			"contain `TYPE`.",
 		Words: []string{"thinking is disabled … cannot contain"},
-		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
+		Kind:  &provider.ThinkingDisabled, Find: checkThinkingOff,
 	},
 	{
 		Code: "R5", Text: "text blocks are not empty",
@@ -215,10 +215,10 @@ func thinkingNotFirst(q request.Request, thinking bool) []request.Violation {
 	})
 }
 
-// thinkingWhileOff checks R4. The final assistant turn is the one that the model continues: the last one while
+// checkThinkingOff checks R4. The final assistant turn is the one that the model continues: the last one while
 // the tool loop is open, or the one that ends the conversation. Thinking in earlier turns is allowed in both
 // modes.
-func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
+func checkThinkingOff(q request.Request, thinking bool) []request.Violation {
 	last := lastAssistant(q)
 	if thinking || !isLoopOpen(q) && last != len(q.Turns)-1 {
 		return nil

@@ -26,7 +26,7 @@ var rules = []provider.Rule{
 			"followed it",
 		Error: "Item 'ID' of type 'reasoning' was provided without its required following item.",
 		Words: []string{"was provided without its required"},
-		Kind:  &provider.InvalidItem, Find: itemsApart,
+		Kind:  &provider.InvalidItem, Find: separatedItems,
 	},
 	{
 		Code: "O4", Text: "no item id occurs twice",
@@ -164,9 +164,9 @@ func findItems(match func(b *request.Block) bool) provider.Find {
 	}
 }
 
-// itemsApart checks O3. Only items with ids are compared: without ids the provider accepts them in any order. A
+// separatedItems checks O3. Only items with ids are compared: without ids the provider accepts them in any order. A
 // call that is sent in full has no id, and counts as an item after reasoning.
-func itemsApart(q request.Request, _ bool) (found []request.Violation) {
+func separatedItems(q request.Request, _ bool) (found []request.Violation) {
 	for n := range q.Turns {
 		b := item(q, n)
 		switch {

@@ -215,7 +215,7 @@ func printPending(env *Env, e change.Entry) {
 func WarnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 	var found []string
 	if own, err := l.ID(); err == nil { // otherwise a verb that needs the journal reports the error
-		found, _ = c.Reader().Abandoned(own)
+		found, _ = c.Reader().ListAbandoned(own)
 	}
 	for _, path := range found {
 		t.Message(term.Warn("mend:"), "%s belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it", path)

@@ -244,7 +244,7 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (words []stri
 	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
 		return []string{"restore"}, "show the copies of sessions that are gone (asks first)"
 	case without != nil && !s.Watching:
-		return []string{"install"}, without.Installer().About().Offer
+		return []string{"install"}, without.Installer().Installation().Offer
 	default:
 		return []string{"scan"}, "check again"
 	}
@@ -501,7 +501,7 @@ func hookText(all []show.PluginJSON, a agent.Agent) string {
 
 // starter returns the word for an installation: a plugin or a hook.
 func starter(a agent.Agent) string {
-	if a.Installer().About().Deadline == 0 {
+	if a.Installer().Installation().Deadline == 0 {
 		return "plugin"
 	}
 	return "hook"

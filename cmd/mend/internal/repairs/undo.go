@@ -192,7 +192,7 @@ func (v *undoRun) revert(b *frame.Batch) error {
 				one.Apply = func(b *frame.Batch) (change.Entry, error) {
 					e, err := b.Apply(s.Store, p)
 					if err == nil {
-						n, err := s.Store.RowsLeftOut(v.Ctx, e)
+						n, err := s.Store.CountUnrestorable(v.Ctx, e)
 						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
 						done.made = append(done.made, s.Repairs...)
 					}

@@ -66,7 +66,7 @@ one if it has something to report (docs/claude-code.md, docs/codex.md).`,
 // eventInstaller returns the installer of an agent that reports one event at a time, nil if mend serves the
 // agent until it ends.
 func eventInstaller(env *frame.Env) agent.Installer {
-	if in := env.Opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
+	if in := env.Opt.Agents[0].Installer(); in != nil && in.Installation().Deadline > 0 {
 		return in
 	}
 	return nil
@@ -292,7 +292,7 @@ const maxEvent = 1 << 20
 // of mend must not prevent a session from starting.
 func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, keep bool) error {
 	env.JSON = false
-	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
+	ctx, cancel := context.WithTimeout(ctx, in.Installation().Deadline)
 	defer cancel()
 	var writing atomic.Bool
 	done := make(chan []byte, 1)
@@ -378,7 +378,7 @@ func answerEvent(
 	if !repairs {
 		return broken(nil)
 	}
-	q := live.Question{Version: head.Version, Deadline: in.About().Deadline, Begin: func(context.Context) (bool, error) {
+	q := live.Question{Version: head.Version, Deadline: in.Installation().Deadline, Begin: func(context.Context) (bool, error) {
 		writing.Store(ctx.Err() == nil)
 		return ctx.Err() == nil, nil
 	}}

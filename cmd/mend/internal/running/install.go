@@ -220,7 +220,7 @@ func (p *installPlan) complete(s agent.Setup) (err error) {
 // apply changes the file and prints that.
 func (p *installPlan) apply(f installFlags) (err error) {
 	if p.missing {
-		p.Say("%s %s.", term.ShortenHome(p.path), p.About().Missing)
+		p.Say("%s %s.", term.ShortenHome(p.path), p.Installation().Missing)
 		return nil
 	}
 	if !f.remove {
@@ -239,7 +239,7 @@ func (p *installPlan) apply(f installFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	about := p.About()
+	about := p.Installation()
 	if f.remove {
 		p.Say("%s %s. %s", term.Good("Removed"), p.file(), about.Undone)
 		return nil
@@ -270,7 +270,7 @@ func (p *installPlan) file() string {
 	if p.several {
 		path += " for " + p.agent.Title()
 	}
-	if part := p.About().Part; part != "" {
+	if part := p.Installation().Part; part != "" {
 		return part + " " + either(p.remove, "in", "from") + " " + path
 	}
 	return path
@@ -297,7 +297,7 @@ func installationOf(env *frame.Env, a agent.Agent, project bool) (i installation
 
 // read returns the text of the file and its mode, or nil if it does not exist.
 func (i installation) read() ([]byte, fs.FileMode, error) {
-	about := i.About()
+	about := i.Installation()
 	if about.Part != "" { // otherwise the file is mend's own
 		if err := ownfile.CheckEditable(i.path); err != nil {
 			return nil, 0, err
@@ -330,7 +330,7 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	case text == nil:
 		return os.Remove(i.path)
 	}
-	if err := makeFolder(filepath.Dir(i.path), i.About().Folder); err != nil {
+	if err := makeFolder(filepath.Dir(i.path), i.Installation().Folder); err != nil {
 		return err
 	}
 	return atomicfile.Replace(i.path, now, text, mode)
@@ -338,7 +338,7 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 
 // noteSettings names the settings that matter for an agent that mend serves.
 func (i installation) noteSettings(text []byte) {
-	if i.About().Deadline > 0 {
+	if i.Installation().Deadline > 0 {
 		return // mend does not serve it
 	}
 	for _, note := range frame.SettingsNotes() {
