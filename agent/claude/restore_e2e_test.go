@@ -202,33 +202,37 @@ func TestRealExpiring(t *testing.T) {
 	cmd := install(t)
 	for i, c := range []struct {
 		settings string
-		days     int  // of the transcript
-		ignored  bool // the program accepts none of the settings because of another field, and deletes nothing
+		days     int    // of the transcript
+		ignored  bool   // the program accepts none of the settings because of another field, and deletes nothing
+		project  string // settings of the project in which the program is started
 	}{
-		{"{}", 29, false},
-		{"{}", 31, false},
-		{`{"cleanupPeriodDays": 50}`, 40, false},
-		{`{"cleanupPeriodDays": 5}`, 6, false},
-		{`{"cleanupPeriodDays": 0}`, 40, false},
-		{`{"cleanupPeriodDays": -1}`, 40, false},
-		{`{"cleanupPeriodDays": "50"}`, 40, false},
-		{`{"cleanupPeriodDays": 1.5}`, 40, false},
-		{`{"cleanupPeriodDays": null}`, 40, false},
-		{`{"cleanupPeriodDays": 50, "model": 7}`, 40, true},
-		{`{"cleanupPeriodDays": 5`, 40, false},
-		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40, false},
-		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6, false},
+		{"{}", 29, false, ""},
+		{"{}", 31, false, ""},
+		{`{"cleanupPeriodDays": 50}`, 40, false, ""},
+		{`{"cleanupPeriodDays": 5}`, 6, false, ""},
+		{`{"cleanupPeriodDays": 0}`, 40, false, ""},
+		{`{"cleanupPeriodDays": -1}`, 40, false, ""},
+		{`{"cleanupPeriodDays": "50"}`, 40, false, ""},
+		{`{"cleanupPeriodDays": 1.5}`, 40, false, ""},
+		{`{"cleanupPeriodDays": null}`, 40, false, ""},
+		{`{"cleanupPeriodDays": 50, "model": 7}`, 40, true, ""},
+		{`{"cleanupPeriodDays": 5`, 40, false, ""},
+		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40, false, ""},
+		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6, false, ""},
+		{`{"cleanupPeriodDays": 50}`, 6, false, `{"cleanupPeriodDays": 5}`},
 	} {
-		t.Run(c.settings, func(t *testing.T) {
+		t.Run(c.settings+c.project, func(t *testing.T) {
 			if i > 0 {
 				storetest.Long(t)
 			}
 			t.Parallel()
-			h := fixture.NewHome(t, cmd)
-			h.Put(fixture.Session, fixture.Baseline)
+			h := fixture.NewHome(t, cmd).In("project")
+			project := filepath.Join(filepath.Dir(h.Root()), "project")
+			h.Put(fixture.Session, bytes.ReplaceAll(fixture.Baseline, []byte("/home/user/project"), []byte(project)))
 			h.Age(fixture.Session, time.Duration(c.days)*24*time.Hour)
-			if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(c.settings), 0o600); err != nil {
-				t.Fatal(err)
+			writeSettings(t, h.Root(), c.settings)
+			if c.project != "" {
+				writeSettings(t, filepath.Join(project, ".claude"), c.project)
 			}
 			st, err := claude.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
 			if err != nil {
@@ -249,5 +253,16 @@ func TestRealExpiring(t *testing.T) {
 				t.Errorf("deleted %t, mend says %d", deleted, x.Sessions)
 			}
 		})
+	}
+}
+
+func writeSettings(t *testing.T, dir, text string) {
+	t.Helper()
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
