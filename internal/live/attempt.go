@@ -137,7 +137,8 @@ func (a *attempt) start(ctx context.Context) error {
 
 // apply plans the repair and applies it. After an error it waits while the session is busy, unless the row is patient.
 func (a *attempt) apply(ctx context.Context) (entry string, err error) {
-	req := a.complete(a.request(a))
+	req := a.request(a)
+	req.Placeholder = a.opt.Placeholder
 	if !a.reported {
 		entry, a.result, err = a.store.RepairIf(ctx, a.Head, req, a.accept)
 		return entry, err

@@ -24,7 +24,6 @@ type Options struct {
 	NoToasts        bool           // do not show toasts
 	ToastTime       time.Duration  // how long a toast of a result is shown; 0 means 12 s
 	Placeholder     string         // see [repair.Request]
-	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
 
 	Log *slog.Logger // nil discards
 }
@@ -124,13 +123,6 @@ func (h *Hook) Toast(ctx context.Context, directory string, t Toast) {
 
 // busyDelays are the delays between tries while the agent still writes.
 var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
-
-// complete returns the request with the texts of the options.
-func (h *Hook) complete(req repair.Request) repair.Request {
-	req.Placeholder = h.opt.Placeholder
-	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
-	return req
-}
 
 // Busy reports whether the agent may be working in the session.
 func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {

@@ -281,8 +281,8 @@ func TestRequest(t *testing.T) {
 		want repair.Request
 	}{
 		{emptyText, Options{Placeholder: "[empty]"}, repair.Request{Placeholder: "[empty]"}},
-		{resultText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: "stopped"}},
-		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailableToolText}},
+		{resultText, Options{}, repair.Request{}},
+		{toolText, Options{}, repair.Request{Cancelled: unavailableToolText}},
 	} {
 		f, info := failedSession(c.text)
 		h := f.hook(c.opt)

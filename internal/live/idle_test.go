@@ -80,15 +80,12 @@ func TestIdleAgain(t *testing.T) {
 	}
 }
 
-// TestIdleRequest checks the repair request for interrupted calls, with the default text
-// and a configured one.
+// TestIdleRequest checks the repair request for interrupted calls.
 func TestIdleRequest(t *testing.T) {
-	for chosen, want := range map[string]string{"": interruptedText, "stopped": "stopped"} {
-		f := interruptedSession()
-		f.hook(Options{Cancelled: chosen}).idle(t.Context())
-		r := f.requests[0]
-		if r.Cancelled != want || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
-			t.Errorf("with %q: request %+v", chosen, r)
-		}
+	f := interruptedSession()
+	f.hook(Options{}).idle(t.Context())
+	r := f.requests[0]
+	if r.Cancelled != interruptedText || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
+		t.Errorf("request %+v", r)
 	}
 }

@@ -71,11 +71,8 @@ func NewPipe(out io.Writer) *Pipe {
 	return p
 }
 
-// defaultTimeout limits one call, unless [Pipe.SetTimeout] does.
+// defaultTimeout limits one call.
 const defaultTimeout = 5 * time.Second
-
-// SetTimeout limits each later call.
-func (p *Pipe) SetTimeout(d time.Duration) { p.timeout = d }
 
 // end makes all current and later calls fail.
 func (p *Pipe) end() { p.endOnce.Do(func() { close(p.ended) }) }

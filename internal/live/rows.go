@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 
 	"mend/repair"
@@ -35,7 +34,7 @@ func rowOf(c Cause) row {
 			request: func(a *attempt) repair.Request {
 				return repair.Request{
 					Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true,
-					Cancelled: cmp.Or(a.opt.Cancelled, interruptedText),
+					Cancelled: interruptedText,
 				}
 			},
 			done: func(a *attempt, entry string) string { return endedText(a.changed, entry) },

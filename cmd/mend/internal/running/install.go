@@ -10,10 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -368,11 +366,6 @@ func absStore(env *frame.Env) (string, error) {
 	return filepath.Abs(env.Opt.Store)
 }
 
-// temporaryProgram matches the path of a program that "go run" removes at its end.
-var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
-})
-
 var errTemporary error = fail.New(fail.Refused, "",
 	"this mend was started with \"go run\" and is removed when it ends: install it, "+
 		"for example with \"go install ./cmd/mend\", and run it from there")
@@ -384,7 +377,7 @@ func installedProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if temporaryProgram().MatchString(exe) {
+	if strings.HasPrefix(exe, filepath.Join(os.TempDir(), "go-build")) { // "go run" removes it at its end
 		return "", errTemporary
 	}
 	started, err := exec.LookPath(os.Args[0])
