@@ -37,17 +37,17 @@ func newDemo() *demoBackend {
 
 func (b *demoBackend) Conversation(context.Context, Session) ([]Item, error) {
 	return []Item{
-		{Who: "you", Text: "The login page shows nothing when the password is wrong. Please show an error below the field."},
-		{Who: "OpenCode", Kind: Thought, Text: "The form is probably in src/login.tsx. Let me read it before I change anything, and look for a test of it."},
-		{Who: "OpenCode", Text: "I read the form first, then I run its tests."},
-		{Who: "OpenCode", Kind: Tool, Name: "read", State: "done", Text: "src/login.tsx"},
-		{Who: "OpenCode", Kind: Tool, Name: "bash", State: "failed", Text: "npm test -- login"},
-		{Who: "OpenCode", Text: "One test fails already. I add the message."},
-		{Who: "OpenCode", Kind: Tool, Name: "edit", State: "no result", Text: "src/login.tsx", Faults: []Fault{{
+		{Who: "you", Line: Line{Text: "The login page shows nothing when the password is wrong. Please show an error below the field."}},
+		{Who: "OpenCode", Line: Line{Text: "thought: The form is probably in src/login.tsx. Let me read it before I change anything, and look for a test of it.", One: true, Style: Faint}},
+		{Who: "OpenCode", Line: Line{Text: "I read the form first, then I run its tests."}},
+		{Who: "OpenCode", Line: Line{Text: "▸ read (done)  src/login.tsx", One: true, Style: Faint}},
+		{Who: "OpenCode", Line: Line{Text: "▸ bash (failed)  npm test -- login", One: true}},
+		{Who: "OpenCode", Line: Line{Text: "One test fails already. I add the message."}},
+		{Who: "OpenCode", Line: Line{Text: "▸ edit (no result)  src/login.tsx", One: true}, Faults: []Fault{{
 			Broken: true, Why: "The tool call has no result, so the provider refuses the conversation.",
 			Fix: "fix: It ends with an error, as if you had cancelled it. Nothing is lost.",
 		}}},
-		{Who: "you", Text: "Is it done?"},
+		{Who: "you", Line: Line{Text: "Is it done?"}},
 	}, nil
 }
 

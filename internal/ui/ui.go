@@ -34,25 +34,10 @@ type Session struct {
 	Gone      bool      // the store no longer has it, and it cannot be restored
 }
 
-// A Kind is the kind of an [Item].
-type Kind int
-
-// The kinds of items.
-const (
-	Text Kind = iota
-	Thought
-	Tool
-	File
-	Added // by the agent to what its user typed
-)
-
 // An Item is one text, tool call or other block of a conversation.
 type Item struct {
-	Who    string // "" for what is about the whole session
-	Kind   Kind
-	Text   string // of a tool call: its input
-	Name   string // of a tool
-	State  string // of a tool call, such as "failed"
+	Who string // "" for what is about the whole session
+	Line
 	Faults []Fault
 }
 

@@ -54,21 +54,21 @@ func (b *fakeBackend) Examine(_ context.Context, s Session) (Session, error) {
 func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error) {
 	b.talks++
 	items := []Item{
-		{Who: "you", Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."},
-		{Who: "OpenCode", Kind: Thought, Text: "The user wants an error below the field. Let me look at the form first, then at the handler."},
-		{Who: "OpenCode", Text: "I look at the form first."},
-		{Who: "OpenCode", Kind: Tool, Name: "read", State: "done", Text: "src/login.tsx"},
-		{Who: "OpenCode", Kind: Tool, Name: "bash", State: "failed", Text: "npm test -- --run login && echo a very long command that goes on"},
+		{Who: "you", Line: Line{Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."}},
+		{Who: "OpenCode", Line: Line{Text: "thought: The user wants an error below the field. Let me look at the form first, then at the handler.", One: true, Style: Faint}},
+		{Who: "OpenCode", Line: Line{Text: "I look at the form first."}},
+		{Who: "OpenCode", Line: Line{Text: "▸ read (done)  src/login.tsx", One: true, Style: Faint}},
+		{Who: "OpenCode", Line: Line{Text: "▸ bash (failed)  npm test -- --run login && echo a very long command that goes on", One: true}},
 	}
 	for i := range 6 {
-		items = append(items, Item{Who: "you", Text: fmt.Sprintf("And step %d?", i+1)}, Item{Who: "OpenCode", Text: strings.Repeat("It is done, and the test passes.\n", 4*i)})
+		items = append(items, Item{Who: "you", Line: Line{Text: fmt.Sprintf("And step %d?", i+1)}}, Item{Who: "OpenCode", Line: Line{Text: strings.Repeat("It is done, and the test passes.\n", 4*i)}})
 	}
 	if s.Severity == "broken" {
-		items = append(items, Item{Who: "OpenCode", Kind: Tool, Name: "edit", State: "no result", Text: "src/login.tsx", Faults: []Fault{{
+		items = append(items, Item{Who: "OpenCode", Line: Line{Text: "▸ edit (no result)  src/login.tsx", One: true}, Faults: []Fault{{
 			Broken: true, Why: "The tool call has no result, so the provider refuses the conversation.", Fix: "fix: It ends with an error, as if the user had cancelled it. Nothing is lost.",
 		}}})
 	}
-	return append(items, Item{Who: "you", Text: "Thanks!"}), b.fail
+	return append(items, Item{Who: "you", Line: Line{Text: "Thanks!"}}), b.fail
 }
 
 func (b *fakeBackend) Changes(_ context.Context, s Session) ([]Line, error) {
@@ -485,7 +485,7 @@ func TestLive(t *testing.T) {
 func TestRepeatedFindings(t *testing.T) {
 	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
 	fixes, marks := 0, 0
-	for _, l := range talkLines([]Item{{Who: "you", Text: "a", Faults: []Fault{f}}, {Who: "you", Text: "b", Faults: []Fault{f, {Why: "Other.", Fix: "no fix"}}}}) {
+	for _, l := range talkLines([]Item{{Who: "you", Line: Line{Text: "a"}, Faults: []Fault{f}}, {Who: "you", Line: Line{Text: "b"}, Faults: []Fault{f, {Why: "Other.", Fix: "no fix"}}}}) {
 		if l.Text == f.Fix || l.Text == "no fix" {
 			fixes++
 		}

@@ -262,25 +262,11 @@ func talkLines(items []Item) (lines []Line) {
 			lines = append(lines, Line{Text: it.Who, Style: Bold, One: true})
 		}
 		who = it.Who
-		l := Line{Text: it.Text, Indent: 2, Most: maxTextRows}
-		switch it.Kind {
-		case Tool:
-			l.Text, l.One = "▸ "+it.Name+" ("+it.State+")  "+it.Text, true
-			if it.State == "done" {
-				l.Style = Faint
-			}
-		case Thought:
-			l.Text, l.One, l.Style = "thought: "+strings.TrimSpace(it.Text), true, Faint
-		case File:
-			l.Text, l.One, l.Style = "file: "+it.Text, true, Faint
-		case Added:
-			l.Text, l.One, l.Style = "added: "+strings.TrimSpace(it.Text), true, Faint
-		case Text:
-			if strings.TrimSpace(it.Text) == "" {
-				l.Text, l.Style = "(empty)", Faint
-			}
+		l := it.Line
+		if l.Indent, l.Most = 2, maxTextRows; !l.One && strings.TrimSpace(l.Text) == "" {
+			l.Text, l.Style = "(empty)", Faint
 		}
-		if it.Kind != Text || it.Text != "" || len(it.Faults) == 0 {
+		if it.Text != "" || len(it.Faults) == 0 {
 			lines = append(lines, l)
 		}
 		for _, f := range it.Faults {

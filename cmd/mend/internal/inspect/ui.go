@@ -426,7 +426,7 @@ func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (items []ui.
 			return ctx.Err()
 		}
 		if f.Busy {
-			items = append(items, ui.Item{Text: "The agent is using it."})
+			items = append(items, ui.Item{Line: ui.Line{Text: "The agent is using it."}})
 		}
 		conversation, elsewhere, err := c.Conversation(ctx, h, f.Diagnoses)
 		if faults := uiFaults(elsewhere); len(faults) > 0 {
@@ -449,27 +449,29 @@ func uiItem(agent string, x mend.ConversationItem) ui.Item {
 	case x.Role == change.RoleUser:
 		it.Who = "you"
 	}
+	aside := func(text string) ui.Line { return ui.Line{Text: text, One: true, Style: ui.Faint} }
 	switch b := x.Block; {
 	case b == nil:
 	case b.Type == request.ToolUse:
-		it.Kind, it.Name, it.Text, it.State = ui.Tool, b.ToolName, inputText(b), "no result"
+		state, style := "no result", ui.Plain
 		if x.Failed {
-			it.State = "failed"
+			state = "failed"
 		} else if x.Ended {
-			it.State = "done"
+			state, style = "done", ui.Faint
 		}
+		it.Line = ui.Line{Text: "▸ " + b.ToolName + " (" + state + ")  " + inputText(b), One: true, Style: style}
 	case b.Type == request.ToolResult:
-		it.Kind, it.Name, it.State = ui.Tool, "result", "of no call"
+		it.Line = ui.Line{Text: "▸ result (of no call)", One: true}
 	case b.IsThinking():
-		it.Kind, it.Text = ui.Thought, cmp.Or(strings.TrimSpace(b.Text), "(hidden)")
+		it.Line = aside("thought: " + cmp.Or(strings.TrimSpace(b.Text), "(hidden)"))
 	case b.Type == request.Image || b.Type == request.Document:
-		it.Kind, it.Text = ui.File, cmp.Or(b.Name, b.Mime, "?")
+		it.Line = aside("file: " + cmp.Or(b.Name, b.Mime, "?"))
 	case x.Added:
-		it.Who, it.Kind, it.Text = agent, ui.Added, b.Text
+		it.Who, it.Line = agent, aside("added: "+strings.TrimSpace(b.Text))
 	case b.Type == request.Text || b.Type == request.Summary:
 		it.Text = cmp.Or(b.Text, " ")
 	default:
-		it.Kind, it.Text = ui.Thought, string(b.Type)
+		it.Line = aside("thought: " + string(b.Type))
 	}
 	return it
 }
