@@ -248,7 +248,7 @@ func (w *repetition) pluginAndCommand() {
 		o := newRepetition(w.T, w.c)
 		c := o.client()
 		plugin := func() int {
-			_, _, err := unattended.New(c).Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true})
+			_, _, err := unattended.New(c).Repair(o.Context(), change.Head{ID: o.session}, repair.Request{Force: true, Latent: true}, nil)
 			if _, asks := errors.AsType[*repair.AskError](err); err != nil && !asks {
 				o.Errorf("the plugin: %v", err)
 			}

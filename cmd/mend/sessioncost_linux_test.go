@@ -83,7 +83,7 @@ func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int
 		func() { h.run("repair " + heads[0].ID + " --yes") },
 		func() { h.run("undo --yes") },
 		func() {
-			_, _, _ = unattended.New(c).RepairIf(t.Context(), change.Head{ID: heads[1].ID}, repair.Request{Force: true}, none)
+			_, _, _ = unattended.New(c).Repair(t.Context(), change.Head{ID: heads[1].ID}, repair.Request{Force: true}, none)
 		},
 	}
 	h.run("scan")

@@ -88,15 +88,12 @@ type Repairer interface {
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
-	// Repair plans the repair of a session and applies it. It returns the id of the journal entry, "" if
-	// there was nothing to repair. It uses only Version and Model of Options. The error wraps
-	// [repair.ErrBusy] if the session is busy and Force is not set; it is a [*repair.AskError] if the user
-	// has to be asked.
-	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
-	// RepairIf is like Repair, but calls accept before it applies a plan. If accept returns an error, nothing is
-	// changed, and RepairIf returns the error. If another program interferes, accept is called again with a new plan.
-	// head is one of Sessions, or has only an ID.
-	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept Accept) (
+	// Repair plans the repair of a session and applies it. It returns the id of the journal entry, "" if there was
+	// nothing to repair. It uses only Version and Model of Options. It calls accept, if not nil, before it applies a
+	// plan, and again with a new plan if another program interferes. If accept returns an error, nothing is changed,
+	// and Repair returns the error. head is one of Sessions, or has only an ID. The error wraps [repair.ErrBusy] if
+	// the session is busy and Force is not set; it is a [*repair.AskError] if the user has to be asked.
+	Repair(ctx context.Context, head change.Head, r repair.Request, accept Accept) (
 		entry string, result repair.Result, err error,
 	)
 	// Trim plans to make the next request of a session smaller, and applies the plan. It

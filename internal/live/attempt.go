@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mend/change"
 	"mend/repair"
 )
 
@@ -140,11 +141,11 @@ func (a *attempt) apply(ctx context.Context) (entry string, err error) {
 	req := a.request(a)
 	req.Placeholder = a.opt.Placeholder
 	if !a.reported {
-		entry, a.result, err = a.store.RepairIf(ctx, a.Head, req, a.accept)
+		entry, a.result, err = a.store.Repair(ctx, a.Head, req, a.accept)
 		return entry, err
 	}
 	for n := 0; ; n++ {
-		entry, a.result, err = a.store.Repair(ctx, a.Session.ID, req)
+		entry, a.result, err = a.store.Repair(ctx, change.Head{ID: a.Session.ID}, req, nil)
 		if !errors.Is(err, repair.ErrBusy) || a.patient || n == len(busyDelays) {
 			return entry, err
 		}

@@ -127,11 +127,7 @@ func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, erro
 	return f.lastChange, f.record("lastChange")
 }
 
-func (f *fakeAgent) Repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
-	return f.RepairIf(ctx, change.Head{ID: id}, r, nil)
-}
-
-func (f *fakeAgent) RepairIf(ctx context.Context, _ change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+func (f *fakeAgent) Repair(ctx context.Context, _ change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	err := f.record("repair")
 	f.mu.Lock()
 	f.requests = append(f.requests, r)

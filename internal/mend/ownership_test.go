@@ -42,7 +42,7 @@ func TestOwns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: b.store, Session: b.session})
-			id, _, err := unattended.New(b.client).Repair(t.Context(), b.session, repair.Request{})
+			id, _, err := unattended.New(b.client).Repair(t.Context(), change.Head{ID: b.session}, repair.Request{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

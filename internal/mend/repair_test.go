@@ -46,7 +46,7 @@ func TestRepair(t *testing.T) {
 		"without a class": {Text: "what now", Index: -1, Block: -1},
 	} {
 		c, o, session := blank(t)
-		id, result, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
+		id, result, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &e, Placeholder: "[lost]"}, nil)
 		if err != nil || id == "" {
 			t.Fatalf("%s: Repair = %q, %v", name, id, err)
 		}
@@ -57,7 +57,7 @@ func TestRepair(t *testing.T) {
 		if len(result.Plan.Ops) == 0 {
 			t.Errorf("%s: a result without ops", name)
 		}
-		if again, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
+		if again, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &e}, nil); again != "" || err != nil {
 			t.Errorf("%s: Repair again = %q, %v; want nothing", name, again, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRepairAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, result, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &signature})
+	first, result, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &signature}, nil)
 	if err != nil || result.All || len(result.Suspects) == 0 {
 		t.Fatalf("Repair = %v, all %t, %d suspects", err, result.All, len(result.Suspects))
 	}
@@ -88,7 +88,7 @@ func TestRepairAgain(t *testing.T) {
 	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
 		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
 	}
-	if _, r, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
+	if _, r, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &signature}, nil); err != nil || !r.All || len(r.Plan.Ops) < 2 {
 		t.Errorf("Repair again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
 	}
 	var ids []string
@@ -120,7 +120,7 @@ func TestRepairUnknown(t *testing.T) {
 		if _, err := unattended.New(c).Examine(t.Context(), change.Head{ID: id}); !errors.Is(err, mend.ErrNoSession) {
 			t.Errorf("Examine(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
-		if _, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
+		if _, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: id}, repair.Request{}, nil); !errors.Is(err, mend.ErrNoSession) {
 			t.Errorf("Repair(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
 	}
@@ -141,7 +141,7 @@ func TestLastChange(t *testing.T) {
 	if entry := treated(start); entry != "" {
 		t.Errorf("treated by %s before any repair", entry)
 	}
-	id, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{})
+	id, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestRepairWaits(t *testing.T) {
 	}
 	healed := make(chan error, 1)
 	go func() {
-		_, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{})
+		_, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{}, nil)
 		healed <- err
 	}()
 	select {
@@ -210,7 +210,7 @@ func TestRepairAfterSettingsChange(t *testing.T) {
 		}
 		repairIf := func() string {
 			t.Helper()
-			id, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(context.Context, repair.Result) error { return nil })
+			id, _, err := unattended.New(c).Repair(t.Context(), head, repair.Request{Force: true}, func(context.Context, repair.Result) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +267,7 @@ func TestRepairForModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, result, err := unattended.New(client).RepairIf(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
+		id, result, err := unattended.New(client).Repair(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
 		if err != nil || (id != "") != c.want {
 			t.Errorf("%s: repair %q of %v, %v, want one: %v", name, id, result.Fixed, err, c.want)
 		}

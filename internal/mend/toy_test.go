@@ -126,7 +126,7 @@ func TestToyAgentCrash(t *testing.T) {
 		dir, file := toyFolder(t)
 		c, _ := toyClient(t, dir, crash(after))
 		var pending *txn.PendingError
-		if _, _, err := unattended.New(c).Repair(t.Context(), "ses_1", repair.Request{}); !errors.As(err, &pending) {
+		if _, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: "ses_1"}, repair.Request{}, nil); !errors.As(err, &pending) {
 			t.Fatalf("Repair that is cut = %v, want that it is pending", err)
 		}
 		const repaired = "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"

@@ -53,7 +53,7 @@ var errPlanned = errors.New("planned")
 // outcome returns the outcome for a session without a question.
 func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.Context, string, repair.Result) error) string {
 	t.Helper()
-	entry, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
+	entry, _, err := unattended.New(c).Repair(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
 		return errors.Join(check(ctx, head.ID, r), errPlanned)
 	})
 	_, mustAsk := errors.AsType[*repair.AskError](err)
@@ -236,7 +236,7 @@ func TestUnaskedReal(t *testing.T) {
 				reqs = append(reqs, repair.Request{Force: true})
 			}
 			for _, req := range reqs {
-				entry, r, err := unattended.New(c).Repair(t.Context(), head.ID, req)
+				entry, r, err := unattended.New(c).Repair(t.Context(), change.Head{ID: head.ID}, req, nil)
 				if _, mustAsk := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !mustAsk {
 					t.Errorf("%s: repair %q of %v, %v", head.ID, entry, r.Fixed, err)
 				}
@@ -274,7 +274,7 @@ func TestUnaskedAfterError(t *testing.T) {
 			case "thinking alone in a step":
 				damage.Edit(t, path, id, damage.Text(damage.Hello, ""))
 			}
-			if entry, r, err := unattended.New(open(t, opencode.Agent{}, path)).Repair(t.Context(), id, req); err != nil || entry == "" {
+			if entry, r, err := unattended.New(open(t, opencode.Agent{}, path)).Repair(t.Context(), change.Head{ID: id}, req, nil); err != nil || entry == "" {
 				t.Errorf("%s, %s: Repair = %q of %v, %v", damage.Versions[i], name, entry, r.Remaining, err)
 			}
 		}
@@ -324,7 +324,7 @@ func TestCheckBeforeError(t *testing.T) {
 	}
 
 	damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: root, Session: id})
-	entry, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{})
+	entry, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: id}, repair.Request{}, nil)
 	if err != nil || entry == "" {
 		t.Fatalf("Repair = %q, %v", entry, err)
 	}

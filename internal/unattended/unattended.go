@@ -1,7 +1,7 @@
 // Package unattended repairs sessions without a user: for a running agent, a hook or "mend watch". It retries if
 // another program interferes. Its caller passes the classes that may be repaired.
 //
-// It may import agent, change, internal/mend, journal and repair. Read [Repairer.RepairIf] first.
+// It may import agent, change, internal/mend, journal and repair. Read [Repairer.Repair] first.
 package unattended
 
 import (
@@ -196,24 +196,17 @@ func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Re
 // wrote to the same records, or uses the journal or the store.
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
-// Repair plans a repair of one session for a running agent, and applies it. It repairs only findings with the tier
-// [repair.Auto]. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses only
-// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. If
-// another program interferes, it retries, and returns the error of the last try. The error is a [*repair.AskError], or
-// comes from [mend.Store.ProposeRepair] or [mend.Store.Apply].
-func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
-	entry string, result repair.Result, err error,
-) {
-	return c.RepairIf(ctx, change.Head{ID: id}, r, nil)
-}
-
 // An acceptFunc returns an error if a plan must not be applied.
 type acceptFunc = func(context.Context, repair.Result) error
 
-// RepairIf is [Repairer.Repair] with a condition: accept, if not nil, is called before a plan is applied. If it returns
-// an error, nothing is changed, and RepairIf returns that error. If another program interferes, accept is called again
-// with a new plan. head is one of [mend.Store.Sessions], or has only an ID and is looked up.
-func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
+// Repair plans a repair of one session for a running agent, and applies it. It repairs only findings with the tier
+// [repair.Auto]. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses only
+// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. accept, if
+// not nil, is called before a plan is applied; if it returns an error, nothing is changed, and Repair returns that
+// error. If another program interferes, Repair plans again, and returns the error of the last try. head is one of
+// [mend.Store.Sessions], or has only an ID and is looked up. The error is a [*repair.AskError], or comes from
+// [mend.Store.ProposeRepair] or [mend.Store.Apply].
+func (c Repairer) Repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	entry string, result repair.Result, err error,
 ) {
 	for _, wait := range repairRetries {
