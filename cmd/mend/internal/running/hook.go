@@ -162,7 +162,9 @@ func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []s
 	}
 	logNotes(log, notes)
 	h := newRecoverer(pipe, client, c, liveOptions(c), log)
-	h.copies = newTurnKeeper(automaticKeep{env.Opt.Journal, journal, c, log}, client)
+	h.copies = &turnKeeper{
+		automaticKeep: automaticKeep{env.Opt.Journal, journal, c, log}, client: client, again: map[string]bool{},
+	}
 	return h, nil
 }
 
@@ -210,8 +212,10 @@ func (h *recoverer) serve(
 	w.Close()
 	stopWatching()
 	work.Wait()
-	h.lookOnce(ctx, w)
-	h.catchUp(ctx, hello.Since)
+	late, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	h.lookOnce(late, w)
+	h.copies.catchUp(late, hello.Since)
 	h.log.Info("ended", "error", err)
 	return err
 }
@@ -238,8 +242,6 @@ func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Op
 // lookOnce judges the sessions that had events: an agent that ends right after an error may not send its last
 // events.
 func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
-	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
-	defer cancel()
 	h.hook.EndAgent()
 	for _, id := range w.Sessions() {
 		head, err := h.client.Session(ctx, id)
@@ -250,13 +252,6 @@ func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 			h.log.Debug("looking at a session that was in use", "session", id, "error", err)
 		}
 	}
-}
-
-// catchUp copies the sessions of turns that were not reported.
-func (h *recoverer) catchUp(ctx context.Context, since time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
-	defer cancel()
-	h.copies.catchUp(ctx, since)
 }
 
 // maxHookLog is the size in bytes at which the log is rotated. One old log is kept.

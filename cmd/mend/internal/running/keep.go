@@ -315,10 +315,6 @@ type turnKeeper struct {
 	again map[string]bool // sessions being copied: whether another turn has ended meanwhile
 }
 
-func newTurnKeeper(a automaticKeep, client *mend.Store) *turnKeeper {
-	return &turnKeeper{automaticKeep: a, client: client, again: map[string]bool{}}
-}
-
 // accept copies the session of an event that ends a turn. It does not wait.
 func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
 	if e.Type != live.EventIdle && e.Type != live.EventStatus {
@@ -349,7 +345,7 @@ func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Ev
 }
 
 func (t *turnKeeper) copy(ctx context.Context, session string) {
-	if !t.isEnabled() {
+	if !t.config.Keep {
 		return
 	}
 	head, err := t.client.Session(ctx, session)
@@ -363,7 +359,7 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 // catchUp copies the sessions that have changed since a time although no end of a turn was reported: "opencode run"
 // ends with the turn.
 func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
-	if !t.isEnabled() {
+	if !t.config.Keep {
 		return
 	}
 	heads, err := t.client.Sessions(ctx)
@@ -375,12 +371,9 @@ func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
-// isEnabled reports whether copies are made.
-func (a automaticKeep) isEnabled() bool { return a.config.Keep }
-
 // keep copies sessions. It reports errors only in the log.
 func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
-	if !a.isEnabled() || len(heads) == 0 {
+	if !a.config.Keep || len(heads) == 0 {
 		return
 	}
 	notice := func(text string) { a.log.Warn("keeping", "note", text) }
