@@ -435,7 +435,7 @@ func TestManifests(t *testing.T) {
 	if err := r.writeArchives(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.writeManifests(); err != nil {
+	if err := errors.Join(r.writeFormula(), r.writeScoop()); err != nil {
 		t.Fatal(err)
 	}
 	files := readAll(t, r.out)

@@ -16,14 +16,7 @@ func (r *release) url(name string) string {
 	return strings.ReplaceAll(r.project["DOWNLOADS"], "{version}", r.version) + "/" + name
 }
 
-// writeManifests writes the Homebrew formula and the Scoop manifest, of the platforms that were built.
-func (r *release) writeManifests() error {
-	if err := r.writeFormula(); err != nil {
-		return err
-	}
-	return r.writeScoop()
-}
-
+// writeFormula writes the formula of Homebrew for the platforms that were built.
 func (r *release) writeFormula() error {
 	t, err := template.New("formula").Option("missingkey=error").Parse(formulaText)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,7 +44,7 @@ func build(o options) error {
 	}
 	for _, step := range []func() error{
 		r.buildBinaries, r.makeDocs, r.collectLicenses,
-		r.writeArchives, r.writePackages, r.writeNpm, r.writeSBOM, r.writeManifests, r.writeChecksums,
+		r.writeArchives, r.writePackages, r.writeNpm, r.writeSBOM, r.writeFormula, r.writeScoop, r.writeChecksums,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -200,13 +201,8 @@ func (r *release) write(name string, data []byte) error {
 
 // writeChecksums writes the checksums in the format of sha256sum.
 func (r *release) writeChecksums() error {
-	var names []string
-	for name := range r.sums {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var list bytes.Buffer
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.sums)) {
 		fmt.Fprintf(&list, "%s  %s\n", r.sums[name], name)
 	}
 	return r.write("checksums.txt", list.Bytes())

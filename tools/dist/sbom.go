@@ -44,11 +44,9 @@ func (r *release) writeSBOM() error {
 	if err != nil {
 		return err
 	}
-	std := cdx.Component{
-		BOMRef: "pkg:golang/std@" + goVersion, Type: cdx.ComponentTypeLibrary, Name: "std", Version: goVersion, PackageURL: "pkg:golang/std@" + goVersion,
-	}
-	components, refs := []cdx.Component{std}, []string{std.BOMRef}
-	for _, m := range modules {
+	var components []cdx.Component
+	var refs []string
+	for _, m := range append([]debug.Module{{Path: "std", Version: goVersion}}, modules...) {
 		c := cdx.Component{
 			BOMRef: "pkg:golang/" + m.Path + "@" + m.Version, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version,
 			PackageURL: "pkg:golang/" + m.Path + "@" + m.Version,

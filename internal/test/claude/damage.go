@@ -311,6 +311,8 @@ const (
 
 const tooLarge = 5<<20 + 4
 
+const progressLine = `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`
+
 // largePDF returns a PDF that exceeds the size of a request.
 func largePDF() string { return "JVBERi0x" + strings.Repeat("A", 33<<20) }
 
@@ -530,14 +532,11 @@ var Damages = []Damage{
 	}},
 	{Name: "a result that names tools", Apply: result([]any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}})},
 	{Name: "progress records", Apply: func(t *Transcript) {
-		i := t.at(prompt4)
-		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)
+		t.insert(prompt4, fmt.Appendf(nil, progressLine, t.uuid(answer3), unknownID))
 		parent(prompt4, unknownID)(t)
-		t.Lines = slices.Insert(t.Lines, i, line)
 	}},
 	{Name: "progress record that hangs on an early record", Apply: func(t *Transcript) {
-		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(prompt3), unknownID)
-		t.insert(prompt6, line)
+		t.insert(prompt6, fmt.Appendf(nil, progressLine, t.uuid(prompt3), unknownID))
 		parent(prompt6, unknownID)(t)
 	}},
 	{Name: "garbage lines", Apply: func(t *Transcript) {

@@ -218,15 +218,14 @@ func Items(body []byte, prompt string) (all []string) {
 			break
 		}
 	}
-	for len(all) > 0 && isSurroundings(all[len(all)-1]) && !strings.Contains(all[len(all)-1], "/home/user/src/cx") {
+	for len(all) > 0 && surroundings.MatchString(all[len(all)-1]) && !strings.Contains(all[len(all)-1], "/home/user/src/cx") {
 		all = all[:len(all)-1]
 	}
 	return all
 }
 
-func isSurroundings(line string) bool {
-	return strings.Contains(line, `"text":"\u003cenvironment_context`) || strings.Contains(line, `"text":"\u003cskills_instructions`) || strings.Contains(line, `"text":"\u003cpermissions instructions`)
-}
+// surroundings matches the program's texts about its environment.
+var surroundings = regexp.MustCompile(`"text":"\\u003c(environment_context|skills_instructions|permissions instructions)`)
 
 // SQL changes the index.
 func (h *Home) SQL(sql string) {

@@ -251,13 +251,7 @@ func Rebuild(name, columns string) string {
 // Run prepares and commits ops.
 func Run(t testing.TB, s storetest.Store, ops []change.Op) change.Outcome {
 	t.Helper()
-	return RunPlan(t, s, change.Plan{Ops: ops})
-}
-
-// RunPlan prepares and commits a plan.
-func RunPlan(t testing.TB, s storetest.Store, p change.Plan) change.Outcome {
-	t.Helper()
-	st, err := s.Prepare(t.Context(), p)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}

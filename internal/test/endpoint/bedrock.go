@@ -124,56 +124,53 @@ func noBedrockContent(r *bedrockRequest) string {
 func (b bedrockBlock) isBlank() bool { return b.Text != nil && strings.TrimSpace(*b.Text) == "" }
 
 func blankBedrockText(r *bedrockRequest) string {
-	for n, m := range r.Messages {
-		for i, b := range m.Content {
-			if b.isBlank() {
-				return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", n, i)
-			}
-			if b.ToolResult == nil {
-				continue
-			}
-			for j, in := range b.ToolResult.Content {
-				if in.isBlank() {
-					return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d.toolResult.content.%d is blank. Add text to the text field, and try again.", n, i, j)
-				}
+	for at, b := range r.blocks {
+		if b.isBlank() {
+			return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", at[0], at[1])
+		}
+		if b.ToolResult == nil {
+			continue
+		}
+		for j, in := range b.ToolResult.Content {
+			if in.isBlank() {
+				return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d.toolResult.content.%d is blank. Add text to the text field, and try again.", at[0], at[1], j)
 			}
 		}
 	}
 	return ""
 }
 
-// eachToolUse calls f for every tool use, until it returns a text.
-func (r *bedrockRequest) eachToolUse(f func(n, i int, id string) string) string {
+// blocks yields every block with the numbers of its message and of the block in it.
+func (r *bedrockRequest) blocks(yield func(at [2]int, b bedrockBlock) bool) {
 	for n, m := range r.Messages {
 		for i, b := range m.Content {
-			if b.ToolUse != nil {
-				if text := f(n, i, b.ToolUse.ID); text != "" {
-					return text
-				}
+			if !yield([2]int{n, i}, b) {
+				return
 			}
 		}
 	}
-	return ""
 }
 
 func badToolUseID(r *bedrockRequest) string {
-	return r.eachToolUse(func(n, i int, id string) string {
-		if isToolName(id) && len(id) <= 64 {
-			return ""
+	for at, b := range r.blocks {
+		if b.ToolUse != nil && (!isToolName(b.ToolUse.ID) || len(b.ToolUse.ID) > 64) {
+			return fmt.Sprintf("1 validation error detected: Value '%s' at 'messages.%d.member.content.%d.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", b.ToolUse.ID, at[0]+1, at[1]+1)
 		}
-		return fmt.Sprintf("1 validation error detected: Value '%s' at 'messages.%d.member.content.%d.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", id, n+1, i+1)
-	})
+	}
+	return ""
 }
 
 func toolUseTwice(r *bedrockRequest) string {
 	seen := map[string]bool{}
-	return r.eachToolUse(func(n, _ int, id string) string {
-		if seen[id] {
-			return fmt.Sprintf("The toolUse blocks at messages.%d.content contain duplicate Ids: %s", n, id)
+	for at, b := range r.blocks {
+		if b.ToolUse != nil && seen[b.ToolUse.ID] {
+			return fmt.Sprintf("The toolUse blocks at messages.%d.content contain duplicate Ids: %s", at[0], b.ToolUse.ID)
 		}
-		seen[id] = true
-		return ""
-	})
+		if b.ToolUse != nil {
+			seen[b.ToolUse.ID] = true
+		}
+	}
+	return ""
 }
 
 // toolUseUnanswered is B8: after a tool use its message has only tool uses, and its results begin the next
@@ -204,11 +201,9 @@ func toolUseUnanswered(r *bedrockRequest) string {
 }
 
 func badThinking(r *bedrockRequest) string {
-	for n, m := range r.Messages {
-		for i, b := range m.Content {
-			if b.Reasoning != nil && b.Reasoning.Text != nil && !r.server.signed(b.Reasoning.Text.Signature, b.Reasoning.Text.Text) {
-				return fmt.Sprintf("The model returned the following errors: messages.%d.content.%d: Invalid `signature` in `thinking` block", n, i)
-			}
+	for at, b := range r.blocks {
+		if b.Reasoning != nil && b.Reasoning.Text != nil && !r.server.signed(b.Reasoning.Text.Signature, b.Reasoning.Text.Text) {
+			return fmt.Sprintf("The model returned the following errors: messages.%d.content.%d: Invalid `signature` in `thinking` block", at[0], at[1])
 		}
 	}
 	return ""
@@ -218,28 +213,26 @@ func badThinking(r *bedrockRequest) string {
 const largestBedrockImage = 3932160
 
 func badBedrockImage(r *bedrockRequest) string {
-	for n, m := range r.Messages {
-		for i, b := range m.Content {
-			blocks := []bedrockBlock{b}
-			if b.ToolResult != nil {
-				blocks = b.ToolResult.Content
+	for at, b := range r.blocks {
+		blocks := []bedrockBlock{b}
+		if b.ToolResult != nil {
+			blocks = b.ToolResult.Content
+		}
+		for _, b := range blocks {
+			if b.Image == nil {
+				continue
 			}
-			for _, b := range blocks {
-				if b.Image == nil {
-					continue
-				}
-				place := fmt.Sprintf("messages.%d.content.%d", n, i)
-				p := decodePicture(b.Image.Source.Bytes)
-				switch size := base64.StdEncoding.DecodedLen(len(b.Image.Source.Bytes)); {
-				case size > largestBedrockImage:
-					return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: image exceeds 3.75 MB maximum: %d bytes > %d bytes", place, size, largestBedrockImage)
-				case p.Empty:
-					return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: image cannot be empty", place)
-				case p.Kind == "":
-					return "The model returned the following errors: Could not process image"
-				case p.Kind != b.Image.Format:
-					return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: The image was specified using the image/%s media type, but the image appears to be a image/%s image", place, b.Image.Format, p.Kind)
-				}
+			place := fmt.Sprintf("messages.%d.content.%d", at[0], at[1])
+			p := decodePicture(b.Image.Source.Bytes)
+			switch size := base64.StdEncoding.DecodedLen(len(b.Image.Source.Bytes)); {
+			case size > largestBedrockImage:
+				return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: image exceeds 3.75 MB maximum: %d bytes > %d bytes", place, size, largestBedrockImage)
+			case p.Empty:
+				return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: image cannot be empty", place)
+			case p.Kind == "":
+				return "The model returned the following errors: Could not process image"
+			case p.Kind != b.Image.Format:
+				return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: The image was specified using the image/%s media type, but the image appears to be a image/%s image", place, b.Image.Format, p.Kind)
 			}
 		}
 	}

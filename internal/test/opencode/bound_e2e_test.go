@@ -23,8 +23,7 @@ func TestBoundThinkingOfRealVersions(t *testing.T) {
 			made := config(api.URL, true)
 			model := made["provider"].(map[string]any)["anthropic"].(map[string]any)["models"].(map[string]any)["claude-fake"].(map[string]any)
 			model["id"] = "claude-opus-5-5"
-			h := newHome(t, "opencode", install(t, version), made)
-			h.api = api
+			h := newHome(t, "opencode", install(t, version), api, made)
 			r := h.Run("the first prompt")
 			next := h.Continue(r.Session, "the second prompt")
 			if r.Verdict != Alive || next.Verdict != Alive {

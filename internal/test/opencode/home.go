@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,23 +36,19 @@ type Home struct {
 // PDFs, and thinks if thinking is set. The home is removed at the end of the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
-	h := newHome(t, "opencode", exe, config(api.URL, thinking))
-	h.api = api
-	return h
+	return newHome(t, "opencode", exe, api, config(api.URL, thinking))
 }
 
 // NewKilo makes a temporary home as [New] does, for the executable that [InstallKilo] returned.
 func NewKilo(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
-	h := newHome(t, "kilo", exe, config(api.URL, thinking))
-	h.api = api
-	return h
+	return newHome(t, "kilo", exe, api, config(api.URL, thinking))
 }
 
 // newHome creates a temporary home with that configuration.
-func newHome(t testing.TB, program, exe string, config map[string]any) *Home {
+func newHome(t testing.TB, program, exe string, api *endpoint.Server, config object) *Home {
 	t.Helper()
-	h := &Home{t: t, program: program, exe: exe, dir: t.TempDir()}
+	h := &Home{t: t, program: program, exe: exe, api: api, dir: t.TempDir()}
 	for _, dir := range []string{".config/" + program, ".local/share/" + program, ".local/state", ".cache", "project", "tmp"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatalf("making scratch home: %v", err)
@@ -147,29 +144,33 @@ func (h *Home) env() []string {
 	}, h.vars...)
 }
 
+type object = map[string]any
+
 // config returns the content of opencode.json.
-func config(url string, thinking bool) map[string]any {
-	type object = map[string]any
-	options := object{}
+func config(url string, thinking bool) object {
+	model := modelConfig(200_000, nil)
 	if thinking {
-		options["thinking"] = object{"type": "enabled", "budgetTokens": 1024}
+		model["options"] = object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}
 	}
-	return object{
-		"model":       Model,
-		"small_model": Model,
-		"permission":  object{"bash": "allow", "edit": "allow"},
-		"provider": object{"anthropic": object{
-			"npm":     "@ai-sdk/anthropic",
-			"options": object{"baseURL": url + "/v1", "apiKey": "x"},
-			"models": object{"claude-fake": object{
-				"name":       "claude-fake",
-				"reasoning":  true,
-				"tool_call":  true,
-				"attachment": true,
-				"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
-				"limit":      object{"context": 200000, "output": 8192},
-				"options":    options,
-			}},
-		}},
+	return homeConfig(Model, object{"anthropic": providerConfig("@ai-sdk/anthropic", url+"/v1", object{"claude-fake": model})})
+}
+
+// homeConfig returns the content of opencode.json with a default model and providers.
+func homeConfig(model string, providers object) object {
+	return object{"model": model, "small_model": model, "permission": object{"bash": "allow", "edit": "allow"}, "provider": providers}
+}
+
+func providerConfig(npm, url string, models object) object {
+	return object{"npm": npm, "options": object{"baseURL": url, "apiKey": "x"}, "models": models}
+}
+
+// modelConfig returns a model with a context of that many tokens, and with more members.
+func modelConfig(context int, more object) object {
+	m := object{
+		"reasoning": true, "tool_call": true, "attachment": true,
+		"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
+		"limit":      object{"context": context, "output": 8192},
 	}
+	maps.Copy(m, more)
+	return m
 }

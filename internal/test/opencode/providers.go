@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,7 +136,7 @@ func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunne
 	p := &ProviderRunner{Store: UnpackProviders(t)}
 	p.API = endpoint.NewKnown(freshAnswer, p.Store.Known)
 	t.Cleanup(p.API.Close)
-	p.home = newHome(t, "opencode", exe, providerConfig(p.API.URL))
+	p.home = newHome(t, "opencode", exe, p.API, providersConfig(p.API.URL))
 	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
 	p.home.rename()
 	if version != archiveVersion {
@@ -281,43 +280,31 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 // the endpoint, and returns the directory that XDG_CONFIG_HOME names.
 func WriteProviderConfig(t testing.TB, url string) (configHome string) {
 	t.Helper()
-	return newHome(t, "opencode", "", providerConfig(url)).path(".config")
+	return newHome(t, "opencode", "", nil, providersConfig(url)).path(".config")
 }
 
-// providerConfig returns the content of opencode.json with one provider for each setting.
-func providerConfig(url string) map[string]any {
-	type object = map[string]any
-	model := func(more object) object {
-		m := object{
-			"reasoning": true, "tool_call": true, "attachment": true,
-			"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
-			"limit":      object{"context": 2_000_000, "output": 8192},
-		}
-		maps.Copy(m, more)
-		return m
-	}
-	provider := func(npm, base string, models object) object {
-		return object{"npm": npm, "options": object{"baseURL": url + base, "apiKey": "x"}, "models": models}
-	}
-	openai := provider("@ai-sdk/openai", "/openai/v1", object{
-		"gpt-5-fake":  model(nil),
-		"gpt-5-store": model(object{"options": object{"store": true}}),
+// providersConfig returns the content of opencode.json with one provider for each setting.
+func providersConfig(url string) object {
+	model := func(more object) object { return modelConfig(2_000_000, more) }
+	bedrock := providerConfig("@ai-sdk/amazon-bedrock", url+"/bedrock", object{
+		"anthropic.claude-fake": model(object{"options": object{"reasoningConfig": object{"type": "enabled", "budgetTokens": 1024}}}),
 	})
-	google := provider("@ai-sdk/google", "/gemini/v1beta", object{"gemini-3-pro-fake": model(nil), "gemini-2.5-pro-fake": model(nil)})
-	bedrock := provider("@ai-sdk/amazon-bedrock", "/bedrock", object{"anthropic.claude-fake": model(object{"options": object{"reasoningConfig": object{"type": "enabled", "budgetTokens": 1024}}})})
 	bedrock["options"].(object)["region"] = "us-east-1"
-	claude := provider("@ai-sdk/anthropic", "/v1", object{"claude-fake": model(object{"options": object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}})})
-	return object{
-		"model": "local/fake-model", "small_model": "local/fake-model",
-		"permission": object{"bash": "allow", "edit": "allow"},
-		"provider": object{
-			"anthropic":  claude,
-			"openai":     openai,
-			"local":      provider("@ai-sdk/openai-compatible", "/chat/v1", object{"fake-model": model(nil)}),
-			"moonshotai": provider("@ai-sdk/openai-compatible", "/kimi/v1", object{"kimi-k3-fake": model(object{"interleaved": object{"field": "reasoning_content"}})}),
-			"openrouter": provider("@openrouter/ai-sdk-provider", "/openrouter/v1", object{"fake/model": model(nil)}),
-			"my-copilot": provider("@ai-sdk/github-copilot", "/copilot/v1", object{"gpt-4-fake": model(nil)}),
-			"google":     google, "amazon-bedrock": bedrock,
-		},
-	}
+	return homeConfig("local/fake-model", object{
+		"anthropic": providerConfig("@ai-sdk/anthropic", url+"/v1", object{
+			"claude-fake": model(object{"options": object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}}),
+		}),
+		"openai": providerConfig("@ai-sdk/openai", url+"/openai/v1", object{
+			"gpt-5-fake":  model(nil),
+			"gpt-5-store": model(object{"options": object{"store": true}}),
+		}),
+		"local": providerConfig("@ai-sdk/openai-compatible", url+"/chat/v1", object{"fake-model": model(nil)}),
+		"moonshotai": providerConfig("@ai-sdk/openai-compatible", url+"/kimi/v1", object{
+			"kimi-k3-fake": model(object{"interleaved": object{"field": "reasoning_content"}}),
+		}),
+		"openrouter":     providerConfig("@openrouter/ai-sdk-provider", url+"/openrouter/v1", object{"fake/model": model(nil)}),
+		"my-copilot":     providerConfig("@ai-sdk/github-copilot", url+"/copilot/v1", object{"gpt-4-fake": model(nil)}),
+		"google":         providerConfig("@ai-sdk/google", url+"/gemini/v1beta", object{"gemini-3-pro-fake": model(nil), "gemini-2.5-pro-fake": model(nil)}),
+		"amazon-bedrock": bedrock,
+	})
 }

@@ -141,7 +141,8 @@ func (s *StoreRunner) exchange(dir string) error {
 }
 
 func (s *StoreRunner) exchangeFor(dir, id string) error {
-	if db := s.home.database(dir); exists(db) {
+	db := s.home.database(dir)
+	if _, err := os.Stat(db); err == nil {
 		return s.exchangeRows(db, id)
 	}
 	from, to := filepath.Join(dir, "storage"), filepath.Join(s.home.DataDir(), "storage")
@@ -174,11 +175,6 @@ func removeAll(dir string) error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return err
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 const fixtureDir = "/home/user/project"
