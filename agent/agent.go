@@ -28,8 +28,8 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the user's stores, the one in use first. If there is none, the error wraps [ErrNoStore] and names the
-	// places where Find looked.
+	// Find lists the user's stores, the one in use first. Without any, the error wraps [ErrNoStore] and names the places
+	// where Find looked.
 	Find() ([]Located, error)
 	// Open returns the store at a path. It writes nothing. warn, which may be nil, gets sentences for the user: about a
 	// guarantee that a change cannot give, or about bytes that another program wrote too late.
@@ -191,7 +191,7 @@ type Reader interface {
 	KeptFiles(journal string) KeptFiles
 }
 
-// A FolderStore is an [Agent] whose store is a folder that mend can make if it does not exist.
+// A FolderStore is an [Agent] with a store that is a folder, which mend can make if it does not exist.
 type FolderStore interface {
 	// StoreFolders returns the folders of an empty store at a root; nil if only the agent may make a store there.
 	StoreFolders(root string) []string

@@ -32,8 +32,7 @@ type Plan struct {
 	// Reverts has one element for each change that an undo or a redo reverts: the end of the file to which that change
 	// appended, or nil. Only Prepare needs it.
 	Reverts []*AppendPoint
-	// Undecided has the folders, see [Staged], of changes to other records: changes whose outcome is
-	// unknown. Prepare leaves them alone.
+	// Undecided has the folders, see [Staged], of undecided changes to other records. Prepare leaves them alone.
 	Undecided []string
 }
 

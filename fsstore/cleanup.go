@@ -10,8 +10,7 @@ import (
 	"mend/internal/stage"
 )
 
-// cleanUp removes what earlier changes of this owner left behind in a crash, except the folders of
-// undecided changes.
+// cleanUp removes the leftovers of earlier changes of this owner, except the folders of undecided changes.
 func (tx *transaction) cleanUp(undecided []string) error {
 	return tx.own.Clean(undecided, isNumber, tx.cleanStage)
 }

@@ -49,7 +49,7 @@ func (tx *transaction) noteKept(paths []string) {
 	}
 }
 
-// latePrefix returns the name prefix of a kept file whose change another process decided.
+// latePrefix returns the name prefix of a file kept after another process decided the change.
 func latePrefix(dir, staged string) string {
 	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+staged)))
 }

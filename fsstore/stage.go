@@ -10,8 +10,8 @@ import (
 	"mend/internal/stage"
 )
 
-// stageAll writes the staged files into a folder whose name marks it as unfinished, and renames the
-// folder when everything in it is durable.
+// stageAll writes the staged files into a folder with the name of an unfinished one, and renames it when everything
+// in it is durable.
 func (tx *transaction) stageAll(ctx context.Context) error {
 	owner, err := tx.own.Make(tx.own.OwnerDir())
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"mend/internal/boltfile"
 )
 
-// Begin writes a new, pending entry with everything that recovery and undo need: the ops of s, and the session
-// and cause of p. When it returns nil, the entry is durable. The returned entry lacks its Ops, which are those of s.
+// Begin writes a new, pending entry with everything that recovery and undo need: the ops of s, and the session and
+// cause of p. When it returns nil, the entry is durable. The returned entry lacks its Ops, which s has.
 //
 // After an error there is no entry, unless the error wraps [ErrUnsure]: then the next Open may find a pending
 // entry with the id that Begin returned.

@@ -119,8 +119,8 @@ func newUndoResolver(s snapshot) *undoResolver {
 	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }
 
-// newestUndo returns the newest committed entry that reverts st and is not itself undone, 0 if there is none. It
-// ends, because it only follows references to later entries.
+// newestUndo returns the newest committed entry that reverts st and is not itself undone, 0 for none. It ends,
+// because it only follows references to later entries.
 func (u *undoResolver) newestUndo(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {
 		return by, nil

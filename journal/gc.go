@@ -22,7 +22,7 @@ type Freed struct {
 	SharedWith []string
 }
 
-// Old returns the ids of the entries whose images GC would remove: begun before olderThan, neither pending nor
+// Old returns the ids of the entries with images that GC would remove: begun before olderThan, neither pending nor
 // conflicted, newest first.
 func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	j.mu.Lock()
@@ -40,9 +40,9 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	return ids, nil
 }
 
-// GC removes the images of the entries of Old whose ids are in only; nil means all entries of Old. It always keeps
-// entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
-// The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
+// GC removes the images of the entries of Old that only names; nil means all entries of Old. It always keeps entries
+// with a file of the user's own or a whole database. The entries are still listed, but cannot be undone. The space is
+// reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest past time of all entries up to it
 // or, without one, by the next entry that has one.

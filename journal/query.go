@@ -71,7 +71,7 @@ func (j *Journal) List(q Query) (all []change.Entry, err error) {
 	return all, nil
 }
 
-// Each yields the entries that List returns, one at a time, and then its error if there is one.
+// Each yields the entries that List returns, one at a time, and then its error, if any.
 func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
 	return Each(q, func(read func(*Journal) error) error { return read(j) })
 }

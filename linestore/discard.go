@@ -12,8 +12,8 @@ import (
 	"mend/internal/stage"
 )
 
-// Discard removes the files that Prepare and Settle staged for st. With the zero Staged it removes
-// those of all changes of this owner; all of them must be decided.
+// Discard removes the files that Prepare and Settle staged for st. With the zero Staged it removes the files of all
+// changes of this owner; all of them must be decided.
 //
 // A staged file to which another program appended lines that the transcript lacks is moved to the
 // kept files, and reported by the Note of the options.

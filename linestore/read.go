@@ -36,8 +36,8 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
-// changed, or whose change could not be undone.
+// CheckLinks returns a [*change.LinkedError] about the first record with a transcript that cannot be changed, or with
+// a change that could not be undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.openRoot()
 	if err != nil {
@@ -129,7 +129,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	return tx.dir.Read(nil, tx.name, change.MaxText)
 }
 
-// conflicts returns the ops whose records hold other content than their Pre.
+// conflicts returns the ops on records that hold other content than their Pre.
 func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
 	why := ""
 	switch {

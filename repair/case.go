@@ -123,9 +123,9 @@ func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	}
 }
 
-// Findings returns all findings of the session, the same each time: those of the request in the setting in use, and
-// those of the agent's checks of records. If there are any, it also counts the findings in the other settings, where
-// a fix must hold, too.
+// Findings returns all findings of the session, the same each time: about the request in the setting in use, and from
+// the agent's checks of records. If there are any, it also counts the findings in the other settings, where a fix
+// must hold, too.
 //
 // It releases the requests and the data that they were made from: they may be larger than the session, and are seldom
 // used again.

@@ -118,7 +118,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// sortDiagnoses sorts diagnoses: first those of the session, then those of each message, the worst of a message first.
+// sortDiagnoses sorts diagnoses: first the session's, then each message's, the worst of a message first.
 func sortDiagnoses(c *Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {

@@ -73,7 +73,7 @@ type Editor interface {
 	WriteInPlace() error
 
 	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The error is
-	// [ErrNotCompacted] if there is none.
+	// [ErrNotCompacted] without any.
 	RemoveCompaction() (earlier int, err error)
 }
 

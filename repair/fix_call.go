@@ -61,7 +61,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	return fixes
 }
 
-// callOf returns b if it is a call, or else the call whose result b is. apart reports whether the results of the call
+// callOf returns b if it is a call, or else the call of the result b. apart reports whether the results of the call
 // are in other records.
 func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {

@@ -61,8 +61,8 @@ func (x *Fault) moveOrRemove() []Fix {
 	return append(x.moveFixes(), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
-// moveFixes puts thinking first in its step. It also closes an open tool loop, in which the provider accepts no
-// change to thinking.
+// moveFixes puts thinking first in its step. It also closes an open tool loop: there the provider accepts no change
+// to thinking.
 func (x *Fault) moveFixes() []Fix {
 	move := Fix{
 		Text: "The thinking moves to the front of its step (only its id changes).",

@@ -29,8 +29,8 @@ type Request struct {
 	// excludes Unattended.
 	SetAside bool
 
-	// Changes are applied to the records before the case is read. An agent whose models do not bind thinking may ignore
-	// them.
+	// Changes are applied to the records before the case is read. An agent may ignore them if its models do not bind
+	// thinking.
 	Changes []change.Op
 	Gone    bool // the store does not have the session: Changes create its records
 
@@ -240,8 +240,8 @@ func (r *Request) search(c *Case, o origin, w filter) *search {
 	return t
 }
 
-// fixError fixes the findings that the request's API error is about: those of its kind at the record that it names. If
-// there are none, or with All, it fixes all of its kind.
+// fixError fixes the findings of the kind of the request's API error: at the record that the error names, or all with
+// All, or if that record has none.
 func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
 	c = c.WithError(e)
@@ -265,7 +265,7 @@ func fixError(c *Case, o origin, req Request) *search {
 	return req.search(c, o, kind)
 }
 
-// sameKind returns the findings of the error's rule, or if there are none, of its class.
+// sameKind returns the findings of the error's rule, or without any, of its class.
 func sameKind(c *Case, e APIError) filter {
 	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {

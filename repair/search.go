@@ -95,7 +95,7 @@ func (s *search) run() *search {
 // caused.
 const maxDepth = 3
 
-// next returns findings of one rule whose next attempt has the number n; none at the end.
+// next returns findings of one rule with n as the number of the next attempt; none at the end.
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]

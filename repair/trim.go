@@ -81,7 +81,7 @@ const (
 	minTrimmed    = 50  // tokens of the smallest result worth clearing
 	minRemoved    = 500 // tokens of the smallest large file or text
 
-	// keptOfText is how many characters stay at each end of a text whose middle is removed. The beginning of a prompt
+	// keptOfText is how many characters stay at each end of a text when its middle is removed. The beginning of a prompt
 	// often explains what the rest is for.
 	keptOfText  = 400
 	shownOfText = 60 // characters shown to a person

@@ -204,8 +204,8 @@ func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	return conflicts, nil
 }
 
-// checkForeignKeys returns the rows whose parent would be missing, or that would leave a child
-// without a parent, after changes; changes is nil if they were already made.
+// checkForeignKeys returns the rows that would lack their parent, or would leave a child without a parent, after
+// changes; changes is nil if they were already made.
 func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
@@ -244,8 +244,8 @@ func conflictsIn(err error) []change.Conflict {
 	return nil
 }
 
-// checkedRows returns the rows whose foreign keys are checked: all except created rows, if the plan
-// allows a missing parent.
+// checkedRows returns the rows for the check of foreign keys: all except created rows, if the plan allows a missing
+// parent.
 func (changes *rowChanges) checkedRows() []rowChange {
 	if !changes.allowMissingParent {
 		return changes.rows

@@ -28,8 +28,8 @@ type Conn struct {
 	pages   *pageCheck
 }
 
-// The settings of mend's connections, which change only the planned rows and whose changes survive a power cut.
-// The agent's settings are synchronous=NORMAL and foreign_keys=ON.
+// The settings of mend's connections: they change only the planned rows, and the changes survive a power cut. The
+// agent's settings are synchronous=NORMAL and foreign_keys=ON.
 const (
 	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;" +
 		// 256 KB instead of SQLite's 2 MB: most pages are read once, and a cache that fits into the processor's

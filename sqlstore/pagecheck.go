@@ -29,7 +29,7 @@ type pageCheck struct {
 }
 
 // In a database with fewer than treePages pages, a page that begins with the type byte of a tree page is a tree page:
-// pages of the free list and of large values begin with a page number, whose first byte is then smaller.
+// pages of the free list and of large values begin with a page number, and its first byte is then smaller.
 const treePages = 2 << 24
 
 // readDB checks bytes that were read from the database file.
@@ -93,7 +93,7 @@ func (p *pageCheck) note(fault string) {
 	}
 }
 
-// A checkedFile is a database file whose pages are checked.
+// A checkedFile is a database file that checks its pages.
 type checkedFile struct {
 	vfs.File
 	check *pageCheck

@@ -13,7 +13,7 @@ import (
 )
 
 // The agent may still read a database with a damaged index, if it does not use that index. So mend reads the rows as
-// well: all indexes are rebuilt in a transaction that never ends, whose pages stay in the connection's memory. For this
+// well: all indexes are rebuilt in a transaction that never ends; its pages stay in the connection's memory. For this
 // the tables are read once; after that every query is as fast as before.
 
 // readRebuilt runs f as [Store.View] does, on a connection with rebuilt indexes. first is the error of the read with
@@ -97,7 +97,7 @@ func (s *Store) openScratch(ctx context.Context, files fileState) (*Conn, error)
 	return c, nil
 }
 
-// rebuildIndexes rebuilds each index, except those of some tables. On an error it returns the table that it was
+// rebuildIndexes rebuilds each index, except the indexes of some tables. On an error it returns the table that it was
 // reading.
 func (c *Conn) rebuildIndexes(except []string) (table string, err error) {
 	if err := c.db.Exec("PRAGMA writable_schema=ON"); err != nil {

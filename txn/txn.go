@@ -24,8 +24,8 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first. They
-// block only plans for the same records, see [change.Entry.Blocks].
+// An UndecidedError has the entries that [Recover] could not decide, oldest first. They block only plans for the same
+// records, see [change.Entry.Blocks].
 type UndecidedError []*PendingError
 
 func (e UndecidedError) Error() string {

@@ -33,7 +33,7 @@ func (s *store) openIndex() (*sqlstore.Store, error) {
 	return sqlstore.Open(file, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
 }
 
-// indexFile returns the path of the newest index, or "" if there is none.
+// indexFile returns the path of the newest index, "" for none.
 func (s *store) indexFile() string {
 	all, _ := fs.Glob(os.DirFS(s.ID().Root), "state_*.sqlite")
 	if len(all) == 0 {

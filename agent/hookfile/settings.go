@@ -55,9 +55,9 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	return append(b.Bytes(), '\n'), err
 }
 
-// RemoveHooks removes the hooks whose commands drop accepts, and the lists and objects that become empty. Every other
-// byte stays as it was. It returns the same text if there is no such hook. Commands that the user has added to a hook
-// stay.
+// RemoveHooks removes the hooks with commands that drop accepts, and the lists and objects that become empty. Every
+// other byte stays as it was. It returns the same text if there is no such hook. Commands that the user has added to
+// a hook stay.
 func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
 	isCommand := func(raw []byte) bool { return drop(jsonedit.Parse(raw).TextAt("command")) }
 	hooks, _ := jsonedit.Get(settings, "hooks")

@@ -21,7 +21,7 @@ func (p Place) String() string { return p.Dir + "/" + p.Name }
 // isPrivate reports whether only mend writes to the place.
 func (p Place) isPrivate() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.Dir, stage.Dir+"/") }
 
-// A Move renames a file or a folder to a free place. A Move whose source does not exist does nothing.
+// A Move renames a file or a folder to a free place. A Move without a source does nothing.
 type Move struct{ From, To Place }
 
 // A Change is a change of whole files. Its moves and its commit point are carried out in order.
@@ -123,7 +123,7 @@ func abortedOutcome(err error) change.Outcome {
 	return out
 }
 
-// Settle finishes a change whose commit point was reached, and reverts any other.
+// Settle finishes a change after its commit point, and reverts any other.
 func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err error) {
 	passed, err := c.IsCommitted(ctx)
 	if err != nil {

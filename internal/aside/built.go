@@ -92,7 +92,7 @@ func (b *Built) Discard() error {
 // SweepBuilt removes builds of ended processes that no change has moved.
 func (a *Area) SweepBuilt() error { return a.sweepBuilt("") }
 
-// sweepBuilt removes this process's own build, or if that is "", those of all ended processes.
+// sweepBuilt removes this process's own build, or if that is "", the builds of all ended processes.
 func (a *Area) sweepBuilt(own string) error {
 	d, err := a.Root.Sub(builtDir)
 	if errors.Is(err, fs.ErrNotExist) {

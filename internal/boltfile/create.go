@@ -13,9 +13,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// create creates an empty file. bbolt's own creation is not safe: a file whose creation was
-// interrupted never opens again. So the file is created under another name, and renamed when it is
-// complete and durable.
+// create creates an empty file. bbolt's own creation is not safe: a file never opens after an interrupted creation.
+// So the file is created under another name, and renamed when it is complete and durable.
 func (f *File) create() error {
 	err := f.makeTemp(func(db *bolt.DB) error {
 		return db.Update(func(tx *bolt.Tx) error {

@@ -226,8 +226,7 @@ func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	return it, int64(order.Uint32(e[8:])), flags <= 1
 }
 
-// search returns the index of the first item whose key is not less than key, and whether that item has
-// the key.
+// search returns the index of the first item with a key not less than key, and whether that item has the key.
 func (p *page) search(key []byte) (index int, found bool) {
 	return slices.BinarySearchFunc(p.items, key, func(it Item, key []byte) int { return bytes.Compare(it.Key, key) })
 }
@@ -412,8 +411,8 @@ func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 	return Item{}, false, cmp.Or(err, s.damageError("bucket %s is too deep", bucket))
 }
 
-// A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for each leaf
-// item whose key is not less than from.
+// A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for each leaf item with a
+// key not less than from.
 type walker struct {
 	s    *Snapshot
 	from []byte

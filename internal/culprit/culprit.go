@@ -52,10 +52,10 @@ type Culprit struct {
 }
 
 // Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first, then
-// the newest. If several break the rule of the error, sessions whose newest response failed with it come first. If
-// none matches, it returns all sessions that are broken or cannot be examined. It omits a session whose agent or API
-// never shows such an error, unless the text names the session. readings are from [Readings]. It calls step for each
-// examined session. It only reads.
+// the newest. If several break the rule of the error, sessions that failed with it in the newest response come first.
+// If none matches, it returns all sessions that are broken or cannot be examined. It omits a session if its agent or
+// API never shows such an error, unless the text names the session. readings are from [Readings]. It calls step for
+// each examined session. It only reads.
 func Find(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
 ) ([]Culprit, error) {
@@ -204,7 +204,7 @@ const minTitle = 10
 
 func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
-// failedFirst sorts the culprits: sessions whose newest response failed with the error come first.
+// failedFirst sorts the culprits: sessions that failed with the error in the newest response come first.
 func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
@@ -226,7 +226,7 @@ func order(first bool) int {
 	return 1
 }
 
-// failedSessions returns the sessions whose newest response failed with the error.
+// failedSessions returns the sessions that failed with the error in the newest response.
 func failedSessions(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
 ) (found []Culprit, err error) {

@@ -190,8 +190,8 @@ func (w *childWatch) run(ctx context.Context) {
 	}
 }
 
-// look acts on the sessions that are stuck. It skips a session in which the agent is not working, because an event may
-// have been lost. If a session cannot be aborted, look shows nothing.
+// look acts on the sessions that are stuck. It skips a session if the agent is not working in it, because an event
+// may have been lost. If a session cannot be aborted, look shows nothing.
 func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Lock()
 	var actions []action

@@ -366,7 +366,7 @@ func (p *FallbackPolicy) handleTime(s fallbackState, e fallbackEvent) (fallbackS
 const whySilent = "silent for "
 
 // fail handles a failure of the model. running is set if the turn has not ended. The policy first chooses the next
-// model. If there is none, it does not end the turn.
+// model. Without one, it does not end the turn.
 func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []action) {
 	if s.prompt.Model == nil {
 		return s, nil
@@ -494,7 +494,7 @@ type agentError struct {
 
 // reason returns why an error makes the policy use another model, in a word or two, and how long the provider asks to
 // wait. It returns "" for all other errors, such as errors caused by the user or by the session's content, and for
-// errors whose code is not listed.
+// errors with a code that is not listed.
 func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Duration) {
 	var e agentError
 	if json.Unmarshal(raw, &e) != nil {

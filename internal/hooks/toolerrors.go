@@ -28,7 +28,7 @@ var editErrors = []struct{ text, instruction string }{
 	{"No changes to apply: oldString and newString are identical", changeNothing},
 }
 
-// toolInvalid is the tool that OpenCode calls in place of a tool whose call it could not read.
+// toolInvalid is the tool that OpenCode calls if it could not read a call.
 const toolInvalid = "invalid"
 
 // malformedArguments matches the beginning of the output of toolInvalid if the arguments were not JSON. The rest of the

@@ -22,10 +22,10 @@ type Partial struct {
 	Complete bool
 }
 
-// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded with NUL bytes or otherwise
-// damaged from some byte on. It keeps the readable beginning of the member where the damage begins. It keeps the
-// intact characters and escapes of a string, and treats an object like the outermost one. It drops a list, a number
-// or a literal that is cut, and an object nested deeper than maxPartialDepth. A byte order mark before the object is
+// ParsePartial reads as much as it can of a JSON object that is truncated, padded with NUL bytes or otherwise damaged
+// from some byte on. It keeps the readable beginning of the member where the damage begins. It keeps the intact
+// characters and escapes of a string, and treats an object like the outermost one. It drops a list, a number or a
+// literal that is cut, and an object nested deeper than maxPartialDepth. A byte order mark before the object is
 // skipped.
 func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

@@ -73,8 +73,8 @@ func alreadyRepairedText(entry string) string {
 	return "Session already repaired. Send your prompt again. Undo: mend undo " + entry
 }
 
-// endedText is the text after mend has ended unfinished calls in an idle session, in which no prompt was lost. The
-// agent does not continue the turn by itself.
+// endedText is the text after mend has ended unfinished calls in an idle session; no prompt was lost. The agent does
+// not continue the turn by itself.
 func endedText(calls int, entry string) string {
 	return fmt.Sprintf("Interrupted tool calls ended: %d. Send a prompt to continue. Undo: mend undo %s", calls, entry)
 }

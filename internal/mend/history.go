@@ -95,7 +95,7 @@ func (c *Store) newestEvent() *uint64 {
 
 // Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries with the
 // new states. Without any it writes nothing, but with sweep it removes files beside the store and the journal that no
-// entry needs. The error is a [txn.UndecidedError] with the entries whose outcome is unknown.
+// entry needs. The error is a [txn.UndecidedError] with the undecided entries.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
 	if sweep {
 		dir, err := c.journal.Folder()
@@ -427,9 +427,9 @@ const (
 	Forward Decision = "forward" // write the content that the repair planned
 )
 
-// ProposeResolve plans a decision on an entry that is in conflict, or whose outcome [Store.Recover] could not
-// determine. It only reads. The plan is empty if the decision changes nothing, as with Keep. Call
-// [Journal.GiveUp] before applying the plan, and [Journal.Resolve] to end the conflict.
+// ProposeResolve plans a decision on an entry that is in conflict, or that [Store.Recover] could not decide. It only
+// reads. The plan is empty if the decision changes nothing, as with Keep. Call [Journal.GiveUp] before applying the
+// plan, and [Journal.Resolve] to end the conflict.
 func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	if err := c.Changeable(ctx); err != nil && d != Keep {
 		return e, p, err

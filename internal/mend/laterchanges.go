@@ -88,8 +88,8 @@ func isWithinSession(p change.Plan) bool {
 	})
 }
 
-// archivedSessions returns the sessions whose rows are in an entry's archive, and those of them that were
-// removed entirely; none if the archive no longer exists.
+// archivedSessions returns the sessions with rows in an entry's archive, and the entirely removed ones among them;
+// none if the archive no longer exists.
 func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, removed map[string]bool, err error) {
 	if kept := c.store.KeptFiles(""); kept != nil && kept.Keeps(e.Ops[0]) {
 		all, removed, err = kept.ArchivedSessions(ctx, e.Ops[0].Ref)
@@ -107,8 +107,8 @@ func (c *Store) CountUnrestorable(ctx context.Context, undo change.Entry) (int64
 	return 0, nil
 }
 
-// checkOrder returns an error if an undo would silently lose data while a later change is in force: rows
-// whose sessions that change removed, or the project that they refer to.
+// checkOrder returns an error if an undo would silently lose data while a later change is in force: rows of sessions
+// that the later change removed, or the project that they refer to.
 func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	if p.Cause.Kind != change.CauseUndo || p.Ops[0].Ref.Kind != change.KindRows && p.Session != change.NoSession {
 		return nil

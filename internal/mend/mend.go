@@ -17,7 +17,7 @@ import (
 	"mend/txn"
 )
 
-// Agents are the agents whose stores can be opened.
+// Agents have the stores that can be opened.
 type Agents []agent.Agent
 
 // Options select a store and a journal. Except for Agents, the zero value means the user's own: the store

@@ -179,8 +179,8 @@ type storeSession struct {
 	store int
 }
 
-// homelessSessions returns the sessions of all stores whose folders are missing, and for each folder of a
-// session whether it is missing.
+// homelessSessions returns the sessions of all stores without their folders, and for each folder of a session whether
+// it is missing.
 func homelessSessions(ctx context.Context, stores []*Store) (gone []storeSession, isGone map[string]bool, unread []error) {
 	isGone = map[string]bool{}
 	for i, c := range stores {

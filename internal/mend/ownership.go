@@ -10,9 +10,9 @@ import (
 	"mend/journal"
 )
 
-// Owns reports whether an entry is about this store: it was made at this path, or at a path from which the store was
-// moved. A moved store has the same inode, a record with the content in the entry, or files kept for the entry, and
-// no store is at the former path. So a copy is another store while the original exists.
+// Owns reports whether an entry is about this store: it was made at this path, or at an earlier path of the store. A
+// moved store has the same inode, a record with the content in the entry, or files kept for the entry, and no store
+// is at the former path. So a copy is another store while the original exists.
 func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	owns, _ := c.owns(ctx, e)
 	return owns

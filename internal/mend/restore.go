@@ -152,7 +152,7 @@ func newest(states []keep.State) *keep.State {
 
 // lastWhole returns the state to restore for a missing session: the newest, or the one with the most messages if the
 // newest is a prefix of it, because the session was cut. Messages that the user reverted before continuing are not
-// restored. If no state is complete, the incomplete one with the most messages is returned, nil if there is none.
+// restored. If no state is complete, the incomplete one with the most messages is returned, nil for none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
 	last, most := newest(states), fullest(states, isRestored)
 	if last == nil {

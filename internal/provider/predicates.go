@@ -145,9 +145,9 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and calls that are
-// followed by another type of block in their turn. The violating records are those between the calls and their
-// results, then those of the calls.
+// CallWithoutResult finds turns with calls without results at the start of the next turn, and calls that are followed
+// by another type of block in their turn. The violating records are between the calls and their results, then the
+// calls' own.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
 	for n, t := range q.Turns {
@@ -203,7 +203,7 @@ func addLeadingResults(ids map[string]bool, t request.Turn) {
 }
 
 // RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both. The violating records
-// are those of the later call, then of the first.
+// are the later call's, then the first call's.
 func RepeatedID(counts func(earlier, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		type place struct {

@@ -609,7 +609,7 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, inTree bool) error {
 	return nil
 }
 
-// readKeyed writes the rows of a table without rowids, whose tree is the tree of its key.
+// readKeyed writes the rows of a table without rowids, stored in the tree of its key.
 func (s *scan) readKeyed(t *Table) error {
 	var order []int
 	for _, ix := range t.indexes {

@@ -51,7 +51,7 @@ func CheckOwner(owner string) error {
 	return nil
 }
 
-// Check refuses a change that was staged for another store, or in a folder whose name isStage rejects.
+// Check refuses a change that was staged for another store, or in a folder with a name that isStage rejects.
 func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) error {
 	if !st.Store.Same(id) {
 		return fmt.Errorf("the change belongs to the store %s", st.Store.Root)
@@ -121,9 +121,8 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	return true, sub.MakePrivate(home.Owner)
 }
 
-// Clean removes what earlier changes of the owner left behind in crashes, except the folders of undecided changes.
-// isStage reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a
-// folder.
+// Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage
+// reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
 	owner, err := a.Root.Sub(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -92,8 +92,8 @@ type Backend interface {
 
 	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
-	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it is the
-	// newest entry of the session, or if there is none, of all sessions.
+	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it is the newest entry
+	// of the session, or without one, of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
 
 	// Journal lists the entries, newest first.

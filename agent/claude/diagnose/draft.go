@@ -38,8 +38,7 @@ func (e edits) withLine(uuid string, l transcript.Line) edits {
 	return e
 }
 
-// newIDs returns the ids of the records that the transcript lacks, in the order in which they are
-// inserted.
+// newIDs returns the ids of the records that the transcript lacks, in the order of their insertion.
 func (e edits) newIDs(b *base) (ids []string) {
 	for uuid := range e.set {
 		if !b.stores(uuid) {
@@ -121,7 +120,7 @@ type draft struct {
 	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change them
 }
 
-// reordered stands for all indexes of a record whose blocks were reordered.
+// reordered stands for all indexes of a record with reordered blocks.
 const reordered = -1
 
 // place returns the index that a block of the case has in the draft.

@@ -35,8 +35,7 @@ func (c *State) findRefusals() {
 	}
 }
 
-// survived are the rules whose violation Claude Code handles by itself: it sends the request again
-// without the refused content.
+// survived are the rules that Claude Code handles by itself: it sends the request again without the refused content.
 var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
 
 // rules are the provider's rules without survived.
@@ -198,7 +197,7 @@ func (c *State) checkName(b *transcript.Block) {
 		"'^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
-// checkMedia reports a file whose data is not a string.
+// checkMedia reports a file with data that is not a string.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",

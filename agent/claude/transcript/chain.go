@@ -181,8 +181,8 @@ func (r *regrouper) index() {
 	}
 }
 
-// find returns the records of an answer that the walk did not pass, and results of its calls: results whose parents
-// belong to the answer, and results of a call that has no result yet.
+// find returns the records of an answer that the walk did not pass, and results of its calls: results with a parent
+// in the answer, and results of a call that has no result yet.
 func (r *regrouper) find(answer string) (found []*Record) {
 	take := func(o *Record) {
 		if !r.walked[o.UUID] {

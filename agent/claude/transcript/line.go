@@ -6,7 +6,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// largeFile is the size in bytes from which the program skips NUL bytes before a record.
+// largeFile is the least size in bytes of a file where the program skips NUL bytes before a record.
 const largeFile = 5 << 20
 
 // A Line is a line of a transcript.

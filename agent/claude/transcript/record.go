@@ -213,7 +213,7 @@ func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 // Content returns the text of the content.
 func (r *Record) Content() []byte { return r.content.Raw() }
 
-// noName is the name that the program sends for a call whose name is not a string.
+// noName is the name that the program sends for a call without a string as its name.
 const noName = "tool_name_missing"
 
 // Blocks returns the blocks of the content as they are sent. The caller must not change them, but may set a nil

@@ -139,5 +139,5 @@ func Join(kept, data []byte, session string) []byte {
 	return d.data()
 }
 
-// moment returns the time and the type of a line, by which two rollouts are compared.
+// moment returns the time and the type of a line, for the comparison of two rollouts.
 func (l *line) moment() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }

@@ -54,7 +54,7 @@ func newLine(n int, raw []byte) line {
 	return l
 }
 
-// markInvalid returns a line in which U+FFFD replaces bytes that are not UTF-8; nil if the line is UTF-8.
+// markInvalid returns a line with U+FFFD in place of bytes that are not UTF-8; nil if the line is UTF-8.
 func markInvalid(raw []byte) [][]byte {
 	if utf8.Valid(raw) {
 		return nil

@@ -121,9 +121,9 @@ func (p Program) locate(path string) (string, error) {
 	}
 }
 
-// Others returns the program's databases in dir whose names a released OpenCode does not use, by name: plain files
-// NAME.db with OpenCode's tables, and files with the name that a build of another channel uses, even if they are
-// damaged.
+// Others returns the program's databases in dir with names that a released OpenCode does not use, by name: plain
+// files NAME.db with OpenCode's tables, and files with the name that a build of another channel uses, even if they
+// are damaged.
 func (p Program) Others(dir string) []string {
 	return p.databases(dir, func(path string, ofChannel bool) bool {
 		return isRegular(os.Lstat(path)) && (ofChannel || hasTables(path))

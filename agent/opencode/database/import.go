@@ -93,7 +93,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	return rows, lost, nil
 }
 
-// newProject returns a project for a session whose project has no file: without a project no prompt is answered.
+// newProject returns a project for a session without a project's file: without a project no prompt is answered.
 func newProject(session *change.Record, defaults change.Record, at int64) change.Record {
 	id, _ := session.Col("project_id")
 	folder, _ := session.Col("directory")

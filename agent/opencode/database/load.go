@@ -16,9 +16,9 @@ import (
 	"mend/sqlstore"
 )
 
-// List returns the sessions without their messages, by id, including those that have messages but no row of their own.
-// Rows whose id does not name a session are in the Stray of an additional last Session, whose ID is empty. The error
-// wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or comes from the context or the system.
+// List returns the sessions without their messages, by id, including those that have messages but no row of their
+// own. Rows with an id that does not name a session are in the Stray of an additional last Session without an ID. The
+// error wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or comes from the context or the system.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	var heads []change.Head
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -241,9 +241,9 @@ func (c *conn) loadProject(s *record.Session) error {
 	return c.loadWorkspace(s)
 }
 
-// findProject finds the project whose folder contains the session's directory: the innermost such project, and among
-// several the one used last. The project global contains every directory. When the agent starts, it creates the project
-// global, and the project of a repository, whose id is the hash of a commit.
+// findProject finds the project with the folder that contains the session's directory: the innermost such project,
+// and among several the one used last. The project global contains every directory. When the agent starts, it creates
+// the project global, and the project of a repository, whose id is the hash of a commit.
 func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/'

@@ -49,7 +49,7 @@ type eventData struct {
 type rebuild struct {
 	*salvageJob
 	wanted map[string]map[string]int64 // by table and id, the rowid or 0
-	// search has the tables without a complete index, in which a record with an event but without a row is lost.
+	// search has the tables without a complete index: there a record with an event but without a row is lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
 	// sessions are the sessions of all lost rows; anywhere means that some of them are unknown.

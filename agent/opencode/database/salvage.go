@@ -110,7 +110,7 @@ type salvageJob struct {
 	rebuilt  map[string]int // by table
 	// unassigned counts lost rows of unknown sessions, by table.
 	unassigned map[string]int
-	// torn are the rows whose data is not a JSON object, by table and rowid.
+	// torn are the rows with data that is not a JSON object, by table and rowid.
 	torn map[string]map[int64]bool
 }
 
@@ -213,7 +213,7 @@ func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	}
 }
 
-// countTorn counts for each session the records whose data is not a JSON object.
+// countTorn counts for each session the records with data that is not a JSON object.
 func (j *salvageJob) countTorn() error {
 	for _, name := range conversation[1:] {
 		for rowid := range j.torn[name] {

@@ -8,13 +8,13 @@
 //
 // # How a problem is found
 //
-// The agent is simulated: package render makes the requests that the version in use sends, and after a finding also the
-// requests of the other settings in which a fix must hold. The rules of the provider then show the violations and their
-// records. A few problems are not visible that way and have a finder of their own ([rows]).
+// The agent is simulated: package render makes the requests that the version in use sends, and after a finding also
+// the requests of the other settings where a fix must hold. The rules of the provider then show the violations and
+// their records. A few problems are not visible that way and have a finder of their own ([rows]).
 //
 // The severity of a problem depends on the setting in use (the agent's version, and thinking). There a
 // [repair.Broken] problem is refused, or stops the agent. A [repair.Latent] problem does so in another setting, or is
-// shown as running. A [repair.Note] is untidy. The rules are those of the next request's provider.
+// shown as running. A [repair.Note] is untidy. The next request's provider determines the rules.
 //
 // # How a problem of the records is fixed
 //
@@ -28,7 +28,7 @@
 //
 // # What a fix never does
 //
-// It writes no signature and no thinking. It does not touch the thinking of the newest answer while its tool loop
-// is open, nor the newest answer of a session in which the agent is working ([WhyBusy]), nor any message with
-// unreadable content. Content that it injects is marked synthetic.
+// It writes no signature and no thinking. It does not touch the thinking of the newest answer while its tool loop is
+// open, nor the newest answer of a busy session ([WhyBusy]), nor any message with unreadable content. Content that it
+// injects is marked synthetic.
 package diagnose

@@ -39,8 +39,8 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// messages returns the messages of the session with their readable data and with a role, in the order in which they
-// were created. A message without a time follows the one with the preceding id.
+// messages returns the messages of the session with their readable data and with a role, in the order of their
+// creation. A message without a time follows the one with the preceding id.
 func (k *facts) messages() []*record.Message {
 	if k.line != nil {
 		return k.line

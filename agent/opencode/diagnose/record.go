@@ -61,8 +61,8 @@ func (c *simulation) defects(want func(*change.Defect) bool) (fs []finding) {
 	return fs
 }
 
-// findNames finds records whose name differs from the id in them. A record without an id has no certain position among
-// the others, so the requests of OpenCode 1.1 are unknown.
+// findNames finds records with a name that differs from the id in them. A record without an id has no certain
+// position among the others, so the requests of OpenCode 1.1 are unknown.
 func findNames(c *simulation) []finding {
 	fs := c.defects(func(d *change.Defect) bool { return d.Kind == change.WrongName })
 	if !c.settings[own].profile.Tree() {
@@ -75,7 +75,7 @@ func findNames(c *simulation) []finding {
 	return fs
 }
 
-// findInfo finds a session whose own record the agent cannot use. The agent then cannot list sessions at all.
+// findInfo finds a session if the agent cannot use its own record. The agent then cannot list sessions at all.
 func findInfo(c *simulation) []finding {
 	if d := c.s.Info.Defect; d != nil && d.Kind != change.WrongName {
 		return []finding{{Ref: c.s.Info.Ref, Text: d.Why}}
@@ -153,7 +153,7 @@ func findIndexFault(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
 }
 
-// findEvents finds a session whose next event gets a number that is already in use.
+// findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
 	if !c.s.EventNumberTaken || !c.settings[own].profile.Strict() {
 		return nil
@@ -211,7 +211,7 @@ func findUnlisted(c *simulation) []finding {
 	}}
 }
 
-// findOrphan finds the session of a subagent whose main session does not exist.
+// findOrphan finds the session of a subagent without a main session.
 func findOrphan(c *simulation) []finding {
 	if !c.s.ParentMissing {
 		return nil

@@ -286,8 +286,8 @@ var rows = []repair.Rule{
 	{Code: "unavailable", Find: find(findUnavailable)},
 }
 
-// findTakeover returns a function that finds a session which a newer generation of OpenCode left behind,
-// or took over.
+// findTakeover returns a function that finds a session that a newer generation of OpenCode took over, or did not
+// import.
 func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
 	return func(s *repair.Case) []finding {
 		if c := stateOf(s); c.s.TakenOver && c.s.LeftBehind == leftBehind {

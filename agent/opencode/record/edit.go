@@ -101,8 +101,8 @@ func (m *Message) Remove(ref change.Ref) {
 }
 
 // NewTextPart returns a new text part for the message, marked synthetic. Its id determines its position. Mode and
-// columns are those of a part of the message, or else of the session, or else of the message itself; the times are
-// the message's. Nothing depends on the clock or on random numbers.
+// columns are copied from a part of the message, or else of the session, or else from the message itself; the times
+// are the message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
 		Name: "synthetic",

@@ -12,7 +12,7 @@ import (
 )
 
 // NewPrompt returns a new user message with the id and without parts, to be inserted directly before an answer. Model
-// and agent are the answer's, or else those of any message of the session. Mode and columns are the answer's. The
+// and agent are the answer's, or else from any message of the session. Mode and columns are the answer's. The
 // prompt's time is a millisecond before the answer's. Nothing depends on the clock or on random numbers.
 //
 // ok is false if no message of the session names a model and an agent, or if the answer's record is

@@ -22,7 +22,7 @@ type Session struct {
 	// For a tree it is the project that the agent uses. It is "" for none, and if unknown.
 	Newer string
 	// ProjectMissing means that the session's row names a project that the database lacks and that the agent will not
-	// create. Home is then the id of the project whose folder contains the session's directory, or "".
+	// create. Home is then the id of the project with the folder that contains the session's directory, or "".
 	ProjectMissing bool
 	// ParentMissing means that the database lacks the session that started this one as a subagent's.
 	ParentMissing bool
@@ -105,7 +105,7 @@ func (m *Message) sortParts() {
 	slices.SortStableFunc(m.Parts, func(a, b Part) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Clone returns a copy whose messages and parts can be edited. The copy shares the bytes of the records: an edit
+// Clone returns a copy with messages and parts that can be edited. The copy shares the bytes of the records: an edit
 // replaces them, but never writes into them.
 func (s *Session) Clone() *Session {
 	c := *s

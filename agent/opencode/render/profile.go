@@ -1,6 +1,6 @@
 package render
 
-// A Profile is an observed version of OpenCode, with the way in which it makes a request.
+// A Profile is an observed version of OpenCode, and determines how it makes a request.
 type Profile struct {
 	Version string
 	release release

@@ -24,7 +24,7 @@ type Target struct {
 	Instructions bool
 	// KeepsBound means that the settings prevent the agent from omitting bound thinking; see [request.Binding].
 	KeepsBound bool
-	// Field is the member in which reasoning is sent, if the model has its own member for it.
+	// Field is the member for reasoning, if the model has its own member for it.
 	Field string
 	// Vendor is the vendor of an API that is compatible with another, such as "moonshot"; "" if unknown.
 	Vendor string
@@ -131,8 +131,8 @@ var wellKnownPackages = map[string]string{
 	"groq":                     "@ai-sdk/groq",
 }
 
-// WellKnown returns the target of a model whose provider is neither in the settings nor in the list. OpenCode's own
-// service uses the API of each vendor. A provider with a custom name that serves Claude counts as Anthropic's.
+// WellKnown returns the target of a model with a provider that is neither in the settings nor in the list. OpenCode's
+// own service uses the API of each vendor. A provider with a custom name that serves Claude counts as Anthropic's.
 func WellKnown(m request.Model) Target {
 	if npm, ok := wellKnownPackages[m.ProviderID]; ok {
 		return Target{Package: npm}

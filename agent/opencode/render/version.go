@@ -30,7 +30,7 @@ var profiles = [...]struct {
 	{[3]int{1, 18, 26}, Profile{"1.18.26", v11826}},
 }
 
-// kilo is the profile of Kilo 7.7.9. Kilo has its own version numbers, starting at 7. Its schema is that of OpenCode
+// kilo is the profile of Kilo 7.7.9. Kilo has its own version numbers, starting at 7. It has the schema of OpenCode
 // 1.18.34, but tool calls stay in place, and a message that is neither a prompt nor an answer needs no time.
 var kilo = Profile{"7.7.9", v11815}
 
@@ -88,8 +88,8 @@ func Newer(version string) bool {
 // isKilo reports whether a version belongs to Kilo.
 func isKilo(version []int) bool { return version[0] >= 7 }
 
-// NeedsFolder reports whether the version answers no prompt in a session whose folder does not exist: 1.17.0
-// answers, 1.17.9 does not. For "" and for an invalid version it returns true.
+// NeedsFolder reports whether the version answers no prompt in a session without its folder: 1.17.0 answers, 1.17.9
+// does not. For "" and for an invalid version it returns true.
 func NeedsFolder(version string) bool {
 	v, ok := parseVersion(version)
 	return !ok || slices.Compare(v, []int{1, 17, 1}) >= 0

@@ -105,7 +105,7 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 	return jsonedit.Remove(obj, f.name)
 }
 
-// value returns a value whose objects are complete.
+// value returns a value with complete objects.
 func (c *completion) value(raw []byte, t *fieldType, path string) ([]byte, error) {
 	switch {
 	case t.kind == "(" && raw[0] == '{':

@@ -112,8 +112,8 @@ func Default(shape, column string, x Context) change.Col {
 	return change.RealCol(column, js.Parse(raw).Number())
 }
 
-// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it sets the time of the last
-// change.
+// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object with the time of the last change, which
+// it sets.
 func sessionFileFaults(s *record.Session) []Fault {
 	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
 	switch {

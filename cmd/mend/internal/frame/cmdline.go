@@ -107,8 +107,8 @@ func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 	return nil
 }
 
-// FirstCommand returns the command that makes a session listed and usable again, "" if there is none, and the reason,
-// "" if nothing is wrong with the session.
+// FirstCommand returns the command that makes a session listed and usable again, "" for none, and the reason, "" if
+// nothing is wrong with the session.
 func FirstCommand(env *Env, f mend.Finding) (command, why string) {
 	h := f.Session
 	switch f.Shown() {

@@ -23,8 +23,8 @@ const (
 // journal. It writes nothing, and skips what cannot be read.
 type Completions func(ctx context.Context, env *Env, args []string) []cobra.Completion
 
-// Candidates returns the candidates that begin with start, each prefixed by before. If there are none, the
-// shell completes nothing, not even files.
+// Candidates returns the candidates that begin with start, each prefixed by before. Without any, the shell completes
+// nothing, not even files.
 func Candidates(cmd *cobra.Command, env *Env, found Completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if found == nil {

@@ -21,8 +21,8 @@ import (
 	"mend/journal"
 )
 
-// FindRepair returns the query for the entries of an id of a repair or an operation, see [mend.Journal.Find]: with --agent
-// only those of that agent. It fails if there are none.
+// FindRepair returns the query for the entries of an id of a repair or an operation, see [mend.Journal.Find]: with
+// --agent only those of that agent. It fails without any.
 func (env *Env) FindRepair(name string) (journal.Query, error) {
 	q, err := env.Opt.Journal.Find(name)
 	if err != nil || env.AgentName == "" {
@@ -116,7 +116,7 @@ func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 }
 
 // Newest returns the ids that find returns: of the entries of all stores, or of the agent or the store that the user
-// names. If there are none, it returns an error with the text none and an explanation.
+// names. Without any, it returns an error with the text none and an explanation.
 func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]string, error), none string) ([]string, error) {
 	var store *mend.Store
 	if env.Opt.Store != "" {

@@ -157,8 +157,8 @@ func (x Restorable) StoreID() change.StoreID {
 // NamedSession returns the session as one that a name can mean.
 func (x Restorable) NamedSession() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
 
-// ListRestorable returns the restorable sessions of the stores, those of the current folder first, then the newest, and
-// the worst error of the stores that cannot be read.
+// ListRestorable returns the restorable sessions of the stores, the current folder's first, then the newest, and the
+// worst error of the stores that cannot be read.
 func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep, left error) (all []Restorable, _ error) {
 	for _, c := range clients {
 		found, err := c.Restorables(ctx, k)

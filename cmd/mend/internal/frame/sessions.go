@@ -293,8 +293,8 @@ func listAmbiguous(t *term.Terminal, rows [][]any) {
 	}
 }
 
-// oneSession returns the session that the user names, or picks from all, with those of this folder first. It fails
-// without a name and a terminal.
+// oneSession returns the session that the user names, or picks from all, this folder's first. It fails without a name
+// and a terminal.
 func oneSession(ctx context.Context, env *Env, names []string, verb string) (NamedSession, error) {
 	if len(names) > 0 {
 		found, err := FindSessions(ctx, env, names[:1])

@@ -310,7 +310,7 @@ func (env *Env) NextStore(c *mend.Store) {
 	PrintStore(env, c)
 }
 
-// PrintStore prints the path of a store, and by which version and setting it is judged.
+// PrintStore prints the path of a store, and the version and the setting that it is judged by.
 func PrintStore(env *Env, c *mend.Store) {
 	line := term.ShortenHome(c.ID().Root)
 	v := c.Version("")

@@ -104,7 +104,7 @@ func ruleTopics(env *frame.Env) []topicJSON {
 	return all
 }
 
-// classTopics returns the classes that users can name and those of the rules.
+// classTopics returns the classes that users can name and the classes of the rules.
 func classTopics(env *frame.Env, rules []topicJSON) []topicJSON {
 	classes := env.Opt.Agents.Classes()
 	for _, r := range rules {

@@ -52,9 +52,9 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 }
 
 // findCulprit returns the session that the error came from, its store, and the matching reading of the error. If the
-// session is uncertain it asks. If no session matches, it offers the broken ones. If there are none, or no user can
-// be asked, it returns the error of an unreadable store, which may have the session, or unread, the error of the
-// stores that could not be opened.
+// session is uncertain it asks. If no session matches, it offers the broken ones. Without any, or if no user can be
+// asked, it returns the error of an unreadable store, which may have the session, or unread, the error of the stores
+// that could not be opened.
 func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head

@@ -250,8 +250,7 @@ func (r *repairRun) offersAside() bool {
 	})
 }
 
-// propose plans the repair of sessions of one store. It reports sessions whose planning fails, and returns
-// their worst error.
+// propose plans the repair of sessions of one store. It reports planning errors, and returns the worst.
 func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	ctx, env, req, named := r.Ctx, r.Env, r.Request, r.named
 	if err := c.Changeable(ctx); err != nil { // the same for all sessions
