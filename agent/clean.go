@@ -87,9 +87,9 @@ type SpacePart struct {
 
 // A SessionSpace is the space used by one session, in bytes.
 type SessionSpace struct {
-	Conversation int64 // without images
-	Images       int64 // records that contain images
-	Events       int64
+	Conversation int64 `json:"conversation"` // without images
+	Images       int64 `json:"images"`       // records that contain images
+	Events       int64 `json:"events"`
 }
 
 // Total returns the space used by the session.

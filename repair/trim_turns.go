@@ -9,8 +9,8 @@ import (
 
 // A TakenTurn is a turn, a prompt with everything up to the next one, that a trim sets aside.
 type TakenTurn struct {
-	Prompt string // its beginning
-	Tokens int    // reduction of the request
+	Prompt string `json:"prompt"` // its beginning
+	Tokens int    `json:"tokens"` // reduction of the request
 }
 
 // turnsNote follows the first prompt in place of the turns that were set aside.

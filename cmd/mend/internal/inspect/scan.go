@@ -433,18 +433,11 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 func (r *scanReport) problems() error {
 	switch {
 	case r.summary.Failed > 0:
-		return &unreadableError{r.summary.Failed}
+		return errors.New("reading the store: " + term.Count(r.summary.Failed, "session") + " could not be examined")
 	case r.summary.Broken > 0, len(r.restorable) > 0:
 		return frame.ErrProblems
 	}
 	return nil
-}
-
-// An unreadableError is returned if sessions could not be examined.
-type unreadableError struct{ n int }
-
-func (e *unreadableError) Error() string {
-	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
 }
 
 // printFinding prints a session and its findings; with all, also notes and the diagnosed setting.

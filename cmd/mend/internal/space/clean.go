@@ -620,18 +620,16 @@ type spaceJSON struct {
 }
 
 type sessionSpaceJSON struct {
-	Session      string `json:"session"`
-	Title        string `json:"title"`
-	Bytes        int64  `json:"bytes"`
-	Conversation int64  `json:"conversation"`
-	Images       int64  `json:"images"`
-	Events       int64  `json:"events"`
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	Bytes   int64  `json:"bytes"`
+	agent.SessionSpace
 }
 
 func newSpaceJSON(c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) spaceJSON {
 	j := spaceJSON{c.ID().Agent, c.ID().Root, show.NonNil(parts), []sessionSpaceJSON{}}
 	for _, s := range sessions {
-		j.Sessions = append(j.Sessions, sessionSpaceJSON{s.ID, s.Title, s.Total(), s.Conversation, s.Images, s.Events})
+		j.Sessions = append(j.Sessions, sessionSpaceJSON{s.ID, s.Title, s.Total(), s.SessionSpace})
 	}
 	return j
 }

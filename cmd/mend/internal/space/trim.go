@@ -89,7 +89,7 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 		return err
 	}
 	env.SetAnswers(TrimAnswer{Repairs: []show.RepairJSON{}, Trim: &trimJSON{
-		head.ID, t.Before, t.After, t.Goal, t.Window, show.TrimmedJSON(t.Outputs), removedJSON(t.Removed), turnsJSON(t.Turns),
+		head.ID, t.Before, t.After, t.Goal, t.Window, show.TrimmedJSON(t.Outputs), removedJSON(t.Removed), show.NonNil(t.Turns),
 	}})
 	show.Header(env.Terminal, head)
 	show.PrintTrimmed(env.Terminal, t.Outputs)
@@ -186,21 +186,7 @@ type trimJSON struct {
 	Outputs []show.OutputJSON `json:"outputs"`
 
 	Removed []removedContentJSON `json:"removed"`
-	Turns   []turnJSON           `json:"turns"`
-}
-
-// A turnJSON is a prompt that is set aside with everything up to the next one.
-type turnJSON struct {
-	Prompt string `json:"prompt"`
-	Tokens int    `json:"tokens"`
-}
-
-func turnsJSON(turns []repair.TakenTurn) []turnJSON {
-	all := []turnJSON{}
-	for _, t := range turns {
-		all = append(all, turnJSON{t.Prompt, t.Tokens})
-	}
-	return all
+	Turns   []repair.TakenTurn   `json:"turns"` // prompts that are set aside with everything up to the next one
 }
 
 type removedContentJSON struct {
