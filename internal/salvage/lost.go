@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -29,6 +31,17 @@ func (l *LostRows) Len() (n int) {
 func (l *LostRows) Get(rowid int64) (known Known) {
 	l.query("SELECT * FROM %s WHERE n = ?1", func(st *sqlite3.Stmt) error { known = l.known(st); return nil }, rowid)
 	return known
+}
+
+// has reports whether a row has the text in a column.
+func (l *LostRows) has(name string, text []byte) (found bool) {
+	at := slices.IndexFunc(l.t.cols, func(c column) bool { return c.name == name })
+	if at < 0 {
+		return false
+	}
+	l.query(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %%s_c%d ON %s (c%[1]d)", at, strings.TrimPrefix(l.name, "temp.")), nil)
+	l.query(fmt.Sprintf("SELECT 1 FROM %%s WHERE c%d = ?1", at), func(*sqlite3.Stmt) error { found = true; return nil }, string(text))
+	return found
 }
 
 // Set adds a row, or known values of it.

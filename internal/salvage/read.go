@@ -69,7 +69,6 @@ type scan struct {
 	done, total int64
 	buf         payloadBuffer
 	vals        []Value
-	parents     map[string]map[string]bool // ids of lost rows, by table
 	owners      map[string]Owner
 	onRow       func(t *Table, rowid int64, vals []Value)
 	noRow       func(t *Table, vals []Value) bool
@@ -832,28 +831,8 @@ func (s *scan) hasOwners(t *Table, vals []Value) bool {
 		if key.Class != change.ClassText || owner == nil || owner.hole && !owner.complete {
 			return false
 		}
-		return !s.exists(o, key.Bytes) && !s.lostIDs(o.Table, o.Key)[string(key.Bytes)]
+		return !s.exists(o, key.Bytes) && !owner.Lost.has(o.Key, key.Bytes)
 	})
-}
-
-// lostIDs returns the values of a column of the lost rows of a table.
-func (s *scan) lostIDs(table, column string) map[string]bool {
-	if s.parents == nil {
-		s.parents = map[string]map[string]bool{}
-	}
-	key := table + "\x00" + column
-	if s.parents[key] == nil {
-		ids := map[string]bool{}
-		for _, t := range s.db.tables {
-			if t.Name == table {
-				for _, known := range t.Lost.All() {
-					ids[string(known[column].Bytes)] = true
-				}
-			}
-		}
-		s.parents[key] = ids
-	}
-	return s.parents[key]
 }
 
 // Found records that the table's row with the rowid is now in the new database.

@@ -16,11 +16,6 @@ type Value struct {
 	Bytes []byte
 }
 
-// Equal reports whether both have the same class and content.
-func (v Value) Equal(o Value) bool {
-	return v.Class == o.Class && v.Int == o.Int && math.Float64bits(v.Float) == math.Float64bits(o.Float) && bytes.Equal(v.Bytes, o.Bytes)
-}
-
 // arg returns the value as an argument of [DB.Query].
 func (v Value) arg() any {
 	switch v.Class {
