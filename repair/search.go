@@ -33,7 +33,7 @@ type search struct {
 	refused  string                // why fixes of several messages are not tried
 }
 
-// A wanted reports whether a finding of the case should be fixed.
+// A filter reports whether a finding of the case should be fixed.
 type filter func(*Case, Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.

@@ -52,7 +52,7 @@ type SessionReversal struct {
 	order   int8                  // see [Reversal.projectOrder]
 }
 
-// An opened is a store of entries: the store or the error of opening it, or neither before that.
+// A storeResult is a store of entries: the store or the error of opening it, or neither before that.
 type storeResult struct {
 	Store     *mend.Store
 	ErrOpened error
