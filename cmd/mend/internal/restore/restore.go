@@ -31,7 +31,7 @@ import (
 const restoreHelp = `Restore brings a session back:
 
   archived     it is listed again
-  hidden       OpenCode treats its folder as another project: it is moved to that project
+  hidden       OpenCode treats its folder as another project, or its main session is gone: it is listed again
   deleted      by you, by the agent or by its clean-up: restored from a copy
   shortened    cut, reverted, emptied or overwritten: the missing part is restored
                from a copy
