@@ -137,8 +137,8 @@ func relatedEntries(ev, begin *event, newest uint64) (entries []uint64) {
 	}
 }
 
-// Finish writes the outcome of a pending entry: committed, aborted or conflicted. The
-// error is a [*StateError] if the entry is not pending.
+// Finish writes the outcome of a pending entry: committed, aborted or conflicted. The returned entry has the
+// Ops of e. The error is a [*StateError] if the entry is not pending.
 func (j *Journal) Finish(e change.Entry, o change.Outcome) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -165,7 +165,9 @@ func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error)
 	if err := b.commit("finish", ev, indexedEntries(st.begin)...); err != nil {
 		return change.Entry{}, err
 	}
-	return j.readEntry(st.seq)
+	done, err := j.readHead(st.seq)
+	done.Ops = e.Ops
+	return done, err
 }
 
 // Resolve writes the user's decision on a conflicted entry. how is keep, back or forward; by is the id of the

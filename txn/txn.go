@@ -102,6 +102,7 @@ func finish(ctx context.Context, j *journal.Journal, st Store, e change.Entry, s
 	}
 	// An error here only leaves staged files. The next Recover tries again.
 	_ = st.Discard(ctx, s)
+	done.Ops = change.InfosOf(s.Ops)
 	return done, nil
 }
 
