@@ -103,7 +103,8 @@ func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, e
 			return nil, err
 		}
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // do not create one for this
-			return nil, nil
+			_, err := c.Sweep(ctx, false) // what a process built that was killed before its first change
+			return nil, err
 		}
 	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {
 		return nil, err
