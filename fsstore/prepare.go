@@ -28,7 +28,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {
-		err = fmt.Errorf("preparing the change: %w", err)
+		err = fmt.Errorf("preparing a change of %s: %w", s.ID().Root, err)
 	}
 	return st, err
 }

@@ -118,7 +118,7 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 			p.Force = p.Force || w.opt.Lock != nil // the lock shows that no process has the session open
 			if files.to == txn.Store(w.files) {
 				if p.Ops, err = w.withModes(ctx, p); err != nil {
-					return fmt.Errorf("preparing the change: %w", err)
+					return fmt.Errorf("preparing a change of %s: %w", w.ID().Root, err)
 				}
 			}
 			if st, err = files.to.Prepare(ctx, p); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -43,7 +44,8 @@ func (a *Area) Build() (*Built, error) {
 			continue
 		}
 		if err != nil {
-			return nil, errors.Join(err, a.RemoveEmpty(builtDir))
+			_ = a.RemoveEmpty(builtDir) // it fails for the same reason
+			return nil, fmt.Errorf("building in %s: %w", a.Path, err)
 		}
 		err = ownfile.TryLock(d.File())
 		if errors.Is(err, errors.ErrUnsupported) {

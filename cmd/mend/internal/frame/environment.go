@@ -146,15 +146,26 @@ func (env *Env) PrintError(err error) {
 		return
 	}
 	env.lastError = err.Error()
-	env.Message(term.Bad("mend:"), "%s", err.Error())
+	env.Message(term.Bad("mend:"), "%s", oneLine(err))
 	if h := env.Hint(err); h != "" {
 		env.Message("     ", "%s", term.Faint(h))
 	}
 }
 
+// oneLine returns the text of an error; several that were joined are separated by semicolons, each text once.
+func oneLine(err error) string {
+	var texts []string
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
 // NoteSkipped reports once, in a note and in the JSON answer, that a session or a store is not examined.
 func (env *Env) NoteSkipped(err error) {
-	env.Note(err.Error())
+	env.Note(oneLine(err))
 	skipped, _ := env.Answer["skipped"].([]ErrorAnswer)
 	if e := env.errorJSON(err); !slices.Contains(skipped, e) {
 		env.SetAnswer("skipped", append(skipped, e))

@@ -90,3 +90,14 @@ func TestFailures(t *testing.T) {
 		}
 	}
 }
+
+// Errors that were joined are printed in one line.
+func TestPrintJoined(t *testing.T) {
+	var errs strings.Builder
+	env := &Env{Terminal: &term.Terminal{Err: &errs}}
+	env.PrintError(errors.Join(errors.New("a"), errors.New("b"), errors.New("a")))
+	env.NoteSkipped(errors.Join(errors.New("c"), errors.New("d")))
+	if want := "mend: a; b\nnote: c; d\n"; errs.String() != want {
+		t.Errorf("printed %q, want %q", errs.String(), want)
+	}
+}
