@@ -117,10 +117,11 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	return a.SweepBuilt()
 }
 
-// Sweep removes the owner's files beside the database, except those needed for ops, and returns their size in bytes:
-// files that forgotten changes removed, and files that a killed process has built. If dry is set, it removes nothing.
-func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
-	return o.whole.Sweep(ctx, needed, dry)
+// Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops have
+// too, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it removes
+// nothing.
+func (o *Owned) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
+	return o.whole.Sweep(ctx, needed, unneeded, dry)
 }
 
 // CheckKept returns an error unless everything that ops removed is kept whole beside the database.

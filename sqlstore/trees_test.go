@@ -185,15 +185,18 @@ func TestTreesRefused(t *testing.T) {
 	before := f.trees("snapshot")
 	dbtest.Must(t, f.removeTrees(nil))
 	dbtest.Must(t, f.reopen(nil, func(_ *journal.Journal, s *sqlstore.Owned) error {
-		var ops []change.Op
+		var ops []change.OpInfo
 		for _, ref := range treeRefs {
-			ops = append(ops, change.Op{Ref: ref})
+			ops = append(ops, change.OpInfo{Ref: ref})
 		}
-		if freed, err := s.Sweep(t.Context(), ops, false); freed != 0 || err != nil {
+		if freed, err := s.Sweep(t.Context(), ops, ops, false); freed != 0 || err != nil {
 			t.Errorf("Sweep freed %d bytes of needed files, %v", freed, err)
 		}
+		if freed, err := s.Sweep(t.Context(), nil, nil, false); freed != 0 || err != nil {
+			t.Errorf("Sweep freed %d bytes of files of no op, %v", freed, err)
+		}
 		for _, dry := range []bool{true, false} {
-			freed, err := s.Sweep(t.Context(), nil, dry)
+			freed, err := s.Sweep(t.Context(), nil, ops, dry)
 			if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) || err != nil {
 				t.Errorf("Sweep freed %d bytes of %q, %v", freed, before, err)
 			}

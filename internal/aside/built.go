@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"mend/change"
 	"mend/internal/atomicfile"
@@ -155,12 +154,8 @@ func (a *Area) removeAll(d *safedir.Dir, name string) error {
 	return a.Remove(d, name)
 }
 
-// names returns the names in the owner's folder for the content that an op removes or restores.
-func names(op change.Op) []string {
-	return infoNames(change.OpInfo{Ref: op.Ref, Pre: change.DigestOf(op.Pre), Post: change.DigestOf(op.Post)})
-}
-
-func infoNames(o change.OpInfo) (names []string) {
+// keptNames returns the names in the owner's folder for the content that an op removed or restored.
+func keptNames(o change.OpInfo) (names []string) {
 	switch o.Ref.Kind {
 	case change.KindRows:
 		names = []string{o.Ref.Part}
@@ -179,7 +174,7 @@ func infoNames(o change.OpInfo) (names []string) {
 
 // Keeps reports whether the content that an op removed or restored is kept beside the store, by any owner.
 func (a *Area) Keeps(o change.OpInfo) bool {
-	return slices.ContainsFunc(infoNames(o), func(name string) bool {
+	return slices.ContainsFunc(keptNames(o), func(name string) bool {
 		found, err := a.Find(name)
 		return err == nil && len(found) > 0
 	})
@@ -205,24 +200,24 @@ func (a *Area) Find(name string) (found []Place, err error) {
 	return found, err
 }
 
-// isKept reports whether a name in the owner's folder is kept content, rather than a staged change of lines or files.
-func isKept(name string) bool {
-	return strings.Contains(name, "-") && !strings.HasPrefix(name, "append-")
-}
-
-// Sweep removes the content that the owner keeps and that ops do not need, and returns its size in bytes. If dry is
-// set, it removes nothing.
-func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+// Sweep removes the content that the owner keeps for unneeded ops, except what needed ops have too, and returns its size
+// in bytes. It leaves content of no op. If dry is set, it removes nothing.
+func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
 	if !dry {
 		err = a.SweepBuilt()
 	}
 	if err != nil || a.Owner == builder { // there is no journal
 		return 0, err
 	}
-	stay := map[string]bool{}
+	remove := map[string]bool{}
+	for _, op := range unneeded {
+		for _, name := range keptNames(op) {
+			remove[name] = true
+		}
+	}
 	for _, op := range needed {
-		for _, name := range names(op) {
-			stay[name] = true
+		for _, name := range keptNames(op) {
+			delete(remove, name)
 		}
 	}
 	own, err := a.Root.Sub(a.OwnerDir())
@@ -235,7 +230,7 @@ func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed i
 	defer own.Close()
 	names, err := own.Names()
 	for _, name := range names {
-		if stay[name] || err != nil || !isKept(name) {
+		if !remove[name] || err != nil {
 			continue
 		}
 		var t Tree

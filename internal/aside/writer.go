@@ -95,15 +95,16 @@ func (w Writer) Discard(context.Context, change.Staged) error {
 	return a.Discard()
 }
 
-// Sweep removes the owner's files beside the store, except those needed for ops, and returns their size in bytes: files
-// that forgotten changes removed, and files that a killed process has built. If dry is set, it removes nothing.
-func (w Writer) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+// Sweep removes the files beside the store that the owner keeps for unneeded ops, except those that needed ops have too,
+// and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it removes
+// nothing.
+func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
 		return 0, err
 	}
 	defer a.Close()
-	return a.Sweep(ctx, needed, dry)
+	return a.Sweep(ctx, needed, unneeded, dry)
 }
 
 // CheckKept returns an error unless everything that ops removed is kept whole beside the store.

@@ -10,8 +10,8 @@ import (
 )
 
 // Sweep removes files beside the store that no entry of the journal needs, and returns their size in bytes:
-// files moved away by forgotten entries, staged files, and files built by a killed process. If dry is set,
-// it removes nothing.
+// files moved away by forgotten entries, staged files, and files built by a killed process. It leaves what no entry has
+// moved: if the journal is an older copy, the newer one needs that. If dry is set, it removes nothing.
 func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	id, err := c.journal.ID()
 	if err != nil {
@@ -19,24 +19,22 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	}
 	files := c.store.KeptFiles(id)
 	sweep := func(j *journal.Journal) error {
-		var needed []change.Op
+		var needed, unneeded []change.OpInfo
 		for e, err := range j.Each(journal.Query{}) {
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case !e.Kind().WholeFiles():
+			case e.Forgotten, e.State == change.Aborted:
+				unneeded = append(unneeded, e.Ops...)
+			default:
+				needed = append(needed, e.Ops...)
 			}
-			if e.Forgotten || e.State == change.Aborted || !e.Kind().WholeFiles() {
-				continue
-			}
-			ops, err := j.Ops(e)
-			if err != nil {
-				return err
-			}
-			needed = append(needed, ops...)
 		}
 		if files == nil {
 			return nil
 		}
-		freed, err = files.Sweep(ctx, needed, dry)
+		freed, err = files.Sweep(ctx, needed, unneeded, dry)
 		return err
 	}
 	if id == "" || dry {
