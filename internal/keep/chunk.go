@@ -24,7 +24,11 @@ import (
 //	        bytes
 //
 // The positions of the cuts are not frozen: another rule only makes other chunks in the next copy.
+//
+// The chunks of the previous state end where they did, so that a turn adds only its own bytes, and not the chunk before
+// it again.
 const (
+	minTurn  = 8 << 10   // a smaller last chunk of the previous state is extended
 	minChunk = 64 << 10  // no earlier cut
 	maxPart  = 256 << 10 // no earlier cut before a part
 	maxChunk = 512 << 10 // greatest size
@@ -36,14 +40,28 @@ type hash = boltfile.Hash
 
 // A cutter cuts a stream into chunks.
 type cutter struct {
-	chunk []byte
-	n     int                      // chunks so far
-	emit  func(chunk []byte) error // must not keep the chunk
-	lines bool                     // the first line has a chunk of its own, as it begins with the size of the transcript
+	chunk    []byte
+	n        int                              // chunks so far
+	emit     func(chunk []byte) (hash, error) // must not keep the chunk
+	lines    bool                             // the first line has a chunk of its own, as it begins with the size of the transcript
+	previous []hash                           // the previous state's chunks; nil once one differs, except the first
+	size     func(hash) int                   // the size of a chunk of the previous state, 0 if it is not known
+	target   int                              // the size at which the previous state ended this chunk; 0 if it does not count
+}
+
+// end returns the size at which the chunk ends as in the previous state; 0 without one.
+func (c *cutter) end() int {
+	if c.target <= len(c.chunk) {
+		return 0
+	}
+	return c.target
 }
 
 // begin cuts the stream before a record if a cut is allowed there.
 func (c *cutter) begin(ref change.Ref) error {
+	if c.end() > 0 {
+		return nil
+	}
 	least := minChunk
 	if ref.Kind == change.KindPart {
 		least = maxPart
@@ -77,6 +95,12 @@ func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 // cut returns how much of the data goes into the chunk, and whether the chunk ends there: at the end of a line if it
 // has lines, or because it is full.
 func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
+	if end := c.end(); end > 0 {
+		if n, full, ok := fit(len(data), end-len(c.chunk)); ok {
+			return n, full
+		}
+		c.previous, c.target = nil, 0
+	}
 	if i := bytes.IndexByte(data, '\n'); c.lines && c.n == 0 && i >= 0 && i < minChunk {
 		return i + 1, true
 	}
@@ -96,6 +120,21 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	return len(data), false
 }
 
+// fit returns how many bytes of a piece, of at most size bytes, go into the room that a chunk has, and whether the
+// chunk is full then. ok is false if no piece fits exactly.
+func fit(size, room int) (n int, full, ok bool) {
+	length := func(n int) int { return len(binary.AppendUvarint(nil, uint64(n))) + n }
+	if length(size) <= room {
+		return size, length(size) == room, true
+	}
+	for n := room - 1; n > max(0, room-binary.MaxVarintLen64); n-- {
+		if length(n) == room {
+			return n, true, true
+		}
+	}
+	return 0, false, false
+}
+
 // isCut reports whether a chunk may end after b.
 func isCut(b []byte) bool {
 	return crc32.Checksum(b[max(0, len(b)-tail):], castagnoli)&cutMask == 0
@@ -108,8 +147,17 @@ func (c *cutter) flush() error {
 	if len(c.chunk) == 0 {
 		return nil
 	}
-	err := c.emit(c.chunk)
-	c.chunk, c.n = c.chunk[:0], c.n+1
+	h, err := c.emit(c.chunk)
+	if c.n > 0 && c.n < len(c.previous) && c.previous[c.n] != h {
+		c.previous = nil
+	}
+	c.chunk, c.n, c.target = c.chunk[:0], c.n+1, 0
+	if c.n < len(c.previous) {
+		c.target = c.size(c.previous[c.n])
+	}
+	if c.target < minTurn && c.n == len(c.previous)-1 {
+		c.target = 0
+	}
 	return err
 }
 
@@ -177,6 +225,8 @@ const (
 	minNode = 32 // hashes; no earlier cut
 	maxNode = 1024
 	cutNode = 63 // bits of the first byte of a hash: one hash in 64 is a cut
+
+	maxChunks = 1 << 20 // of a state: more than 64 GiB of any session
 )
 
 // nodes cuts a list of hashes into nodes.

@@ -286,8 +286,14 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	if !found && s.Messages == 0 {
 		return saved, ErrNothing
 	}
+	var previous []hash
+	if found {
+		if previous, err = k.leaves(&last); err != nil {
+			return saved, err
+		}
+	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	list, err := k.cut(ctx, &s, r, put)
+	list, err := k.cut(ctx, &s, previous, r, put)
 	if err != nil {
 		return saved, err
 	}
@@ -324,12 +330,12 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 // cut cuts the records of a state into chunks, and returns their hashes. The records before the first message have
 // chunks of their own, since they change with each turn.
 func (k *Keep) cut(
-	ctx context.Context, s *State, all Records, put func([]byte) (hash, error),
+	ctx context.Context, s *State, previous []hash, all Records, put func([]byte) (hash, error),
 ) (list []hash, err error) {
-	c := cutter{lines: s.Store.Kind == "lines", emit: func(chunk []byte) error {
+	c := cutter{previous: previous, size: k.sizeOf, lines: s.Store.Kind == "lines", emit: func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
 		list = append(list, h)
-		return errors.Join(err, ctx.Err())
+		return h, errors.Join(err, ctx.Err())
 	}}
 	s.Records, s.Size = 0, 0
 	var row []byte
@@ -355,6 +361,15 @@ func (k *Keep) cut(
 	}
 	err = c.flush()
 	return list, err
+}
+
+// sizeOf returns the size of a blob, 0 if it cannot be read.
+func (k *Keep) sizeOf(h hash) int {
+	val, found, err := k.file.Snap.Get(bucketBlobs, h[:])
+	if err != nil || !found {
+		return 0
+	}
+	return int(boltfile.BlobSize(val))
 }
 
 // tree calls enter for the blobs of a tree, a node before its children and in their order, and leaves out the children
@@ -383,6 +398,20 @@ func (k *Keep) read(h hash) ([]byte, error) {
 		return nil, boltfile.ErrClosed
 	}
 	return k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+}
+
+// leaves returns the hashes of the chunks of a state.
+func (k *Keep) leaves(s *State) (list []hash, err error) {
+	err = k.tree(s.root, s.depth, func(h hash, depth int) (bool, error) {
+		if depth == 0 {
+			list = append(list, h)
+		}
+		if len(list) > maxChunks {
+			return false, damageError("state %s has too many chunks", s.ID)
+		}
+		return true, nil
+	})
+	return list, err
 }
 
 // blob collects a blob, unless the file has it.
