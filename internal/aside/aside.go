@@ -256,7 +256,7 @@ func (a *Area) step(call string) error {
 // Discard removes the empty folders of a change, and files that killed processes have built.
 func (a *Area) Discard() error {
 	err := a.SweepBuilt()
-	own, errOwn := a.Root.Sub(a.OwnerDir())
+	own, errOwn := a.Open(a.OwnerDir())
 	if errors.Is(errOwn, fs.ErrNotExist) {
 		return errors.Join(err, a.RemoveEmpty(stage.Dir))
 	}

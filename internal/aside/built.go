@@ -95,7 +95,7 @@ func (a *Area) SweepBuilt() error { return a.sweepBuilt("") }
 
 // sweepBuilt removes this process's own build, or if that is "", the builds of all ended processes.
 func (a *Area) sweepBuilt(own string) error {
-	d, err := a.Root.Sub(builtDir)
+	d, err := a.Open(builtDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (a *Area) Keeps(o change.OpInfo) bool {
 
 // Find returns the places where an owner keeps that name.
 func (a *Area) Find(name string) (found []Place, err error) {
-	d, err := a.Root.Sub(stage.Dir)
+	d, err := a.Open(stage.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -220,7 +220,7 @@ func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry 
 			delete(remove, name)
 		}
 	}
-	own, err := a.Root.Sub(a.OwnerDir())
+	own, err := a.Open(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -30,7 +30,7 @@ func CheckDir(dir string) error {
 		}
 		return unsafe
 	default:
-		return &UnsafeError{dir, "is not a folder", moveAway(dir)}
+		return NotFolder(dir, info.Mode())
 	}
 }
 

@@ -272,6 +272,11 @@ func linkTargetText(path string) string {
 	return " to " + target
 }
 
+// NotFolder returns the error for a path at which mend needs a folder, and where something else is.
+func NotFolder(path string, mode fs.FileMode) *UnsafeError {
+	return &UnsafeError{path, "is " + KindName(mode) + ", and must be a folder", moveAway(path)}
+}
+
 func moveAway(path string) string { return fmt.Sprintf("mv %s %s", Quote(path), Quote(path+".old")) }
 
 var bare = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*$`)

@@ -73,6 +73,16 @@ func (a *Area) step(call string) error {
 	return a.Step(call)
 }
 
+// Open opens the folder at p, one of mend's own. The error is an [*ownfile.UnsafeError] if something else is there, for
+// example a link.
+func (a *Area) Open(p string) (*safedir.Dir, error) {
+	d, err := a.Root.Sub(p)
+	if strange, ok := errors.AsType[*safedir.NotFolderError](err); ok {
+		err = ownfile.NotFolder(filepath.Join(a.Path, strange.Path), strange.Mode)
+	}
+	return d, err
+}
+
 // Make opens the folder at p, one of mend's own, and makes the missing folders of the path.
 func (a *Area) Make(p string) (*safedir.Dir, error) {
 	at, err := a.Root.Sub(".")
@@ -124,7 +134,7 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 // Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage
 // reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
-	owner, err := a.Root.Sub(a.OwnerDir())
+	owner, err := a.Open(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.RemoveEmpty(Dir) // a crash may have left only the outer folder
 	}
@@ -149,7 +159,7 @@ func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove 
 // Empty calls remove for each name in mend's own folder at p, in order, and then removes the folder and its parents, if
 // they are empty.
 func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) error {
-	d, err := a.Root.Sub(p)
+	d, err := a.Open(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.RemoveEmpty(path.Dir(p))
 	}

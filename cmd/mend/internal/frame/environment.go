@@ -156,7 +156,7 @@ func (env *Env) PrintError(err error) {
 func oneLine(err error) string {
 	var texts []string
 	for text := range strings.SplitSeq(err.Error(), "\n") {
-		if !slices.Contains(texts, text) {
+		if !slices.ContainsFunc(texts, func(other string) bool { return strings.HasSuffix(other, text) }) {
 			texts = append(texts, text)
 		}
 	}

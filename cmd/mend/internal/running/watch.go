@@ -290,7 +290,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 	case len(w.stores()) == 0:
 		return mend.ErrNoStore
 	case worse == nil && !w.said && !w.JSON:
-		w.Printf("There is nothing to repair.\n")
+		w.Say("There is nothing to repair in sessions of the last %s. All sessions: %s", term.Count(w.config.LookBackHours, "hour"), term.Command("mend scan"))
 	}
 	return worse
 }
