@@ -377,7 +377,7 @@ func installedProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.HasPrefix(exe, filepath.Join(os.TempDir(), "go-build")) { // "go run" removes it at its end
+	if dir := filepath.ToSlash(filepath.Dir(exe)); strings.Contains(dir, "/go-build") && strings.HasSuffix(dir, "/exe") { // "go run" removes it at its end
 		return "", errTemporary
 	}
 	started, err := exec.LookPath(os.Args[0])
