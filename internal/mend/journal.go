@@ -47,6 +47,13 @@ type Journal struct {
 // nothing yet.
 func OpenJournal(dir string) *Journal { return &Journal{Dir: dir} }
 
+// Clone returns a journal in the same folder with the same fields, for another goroutine: see [Journal.Hold].
+func (l *Journal) Clone() *Journal {
+	return &Journal{
+		Dir: l.Dir, Version: l.Version, Copies: l.Copies, Actor: l.Actor, Context: l.Context, Unlocked: l.Unlocked, Writing: l.Writing,
+	}
+}
+
 // Folder returns the folder of the journal. If the folder is unknown, the error names the variable to set.
 func (l *Journal) Folder() (string, error) {
 	if l.Dir != "" {

@@ -155,7 +155,9 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 		err = w.once(ctx)
 	} else {
 		var group sync.WaitGroup
-		group.Go(func() { gcDaily(ctx, env, c.RetentionDays, log) })
+		sweeper := &frame.Env{Terminal: env.Terminal, Opt: env.Opt, AgentName: env.AgentName, Command: env.Command}
+		sweeper.Opt.Journal = env.Opt.Journal.Clone()
+		group.Go(func() { gcDaily(ctx, sweeper, c.RetentionDays, log) })
 		w.follow(ctx, &group)
 		group.Wait()
 	}
@@ -253,7 +255,7 @@ func (w *watcher) stores() (all []mend.Options) {
 		found, _ := ag.Find() // a store may appear later
 		for _, at := range found {
 			o := w.Opt
-			o.Agents, o.Store, o.Layout = []agent.Agent{ag}, at.Path, at.Layout
+			o.Agents, o.Store, o.Layout, o.Journal = []agent.Agent{ag}, at.Path, at.Layout, w.Opt.Journal.Clone()
 			all = append(all, o)
 		}
 	}
