@@ -21,6 +21,7 @@ import (
 	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
+	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/term"
 )
@@ -42,7 +43,15 @@ func Install(env *frame.Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.keepGiven = cmd.Flags().Changed("keep")
-			return runInstall(cmd.Context(), env, installTargets(env, f.remove), f)
+			to := installTargets(env, f.remove)
+			switch {
+			case len(to) == 0 && f.remove:
+				to = env.Opt.Agents[:1] // it says what is not installed
+			case len(to) == 0:
+				_, err := mend.Open(env.Opt)
+				return fail.WithHint(err, "for an agent that has no sessions yet: mend install --agent NAME")
+			}
+			return runInstall(cmd.Context(), env, to, f)
 		},
 		Long: `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
 of sessions to "mend hook", and needs no server port. "mend hook" decides what to repair. For
@@ -87,7 +96,7 @@ type installFlags struct {
 }
 
 // installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
-// removal, where mend is installed; without any, the first agent.
+// removal, where mend is installed.
 func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 	if env.AgentName != "" || env.Opt.Store != "" {
 		return env.Opt.Agents[:1]
@@ -98,9 +107,6 @@ func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
 			found = append(found, ag)
 		}
-	}
-	if len(found) == 0 {
-		return env.Opt.Agents[:1]
 	}
 	return found
 }
