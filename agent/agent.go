@@ -28,8 +28,8 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the user's stores, the one in use first. Without any, the error wraps [ErrNoStore] and names the places
-	// where Find looked.
+	// Find lists the user's stores, the one in use first. If there is none, the error wraps [ErrNoStore] and names the
+	// places where Find looked.
 	Find() ([]Located, error)
 	// Open returns the store at a path. It writes nothing. warn, which may be nil, gets sentences for the user: about a
 	// guarantee that a change cannot give, or about bytes that another program wrote too late.
@@ -143,8 +143,8 @@ type Reader interface {
 	// Forecast returns what the agent will send for a session of List when the user types one more prompt. The error
 	// wraps [errors.ErrUnsupported] if that is unknown.
 	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
-	// CheckFile checks the file of a store with all sessions in one file; checking its pages takes as long as reading
-	// the file. The error is a [*change.DamagedError] if the file is damaged.
+	// CheckFile checks the file of a store that has all sessions in one file. Checking its pages takes as long as
+	// reading it. The error is a [*change.DamagedError] if the file is damaged.
 	CheckFile(ctx context.Context, what change.Check) error
 	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store but cannot write
 	// to it, and so answers no prompt.

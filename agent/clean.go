@@ -33,7 +33,7 @@ type Cleaned struct {
 	Content int64            // size of the rows or records in bytes
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes the built files that no plan has moved; always called
+	Discard func() error     // removes the built files that no plan has moved; the caller always calls it
 }
 
 // RemoveFiles plans the removal of the sessions of a store of files. ops returns the ops that remove one session, none
@@ -173,7 +173,7 @@ func walkFiles(ctx context.Context, root string, each func(names []string, path 
 
 // owners find the session that a file belongs to.
 type owners struct {
-	sessions map[string]string // their ids by their ids: a key, not a part of a path, is held
+	sessions map[string]string // each id by itself: a value does not keep a whole path in memory
 	messages map[string]string // the sessions of the messages seen so far
 }
 

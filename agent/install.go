@@ -37,7 +37,7 @@ type Installation struct {
 	Part    string // what mend adds to the file, such as "mend's hooks"; "" if the whole file is mend's
 	Missing string // for a file without mend, such as "is not installed"
 	Done    string // what the user should do after the installation
-	Undone  string // and after the removal
+	Undone  string // what the user should do after the removal
 	Offer   string // its purpose, used after "mend install"
 	Max     int    // greatest size of the file in bytes
 
@@ -46,7 +46,7 @@ type Installation struct {
 	Deadline time.Duration
 
 	Mode   fs.FileMode
-	Folder fs.FileMode // of a new folder
+	Folder fs.FileMode // mode of a new folder
 }
 
 // A Setup is how the agent should start mend.

@@ -1,6 +1,6 @@
 package agent
 
-// An OtherStore is another store of the agent that has sessions which a store lacks.
+// An OtherStore is another store of an agent, with sessions that a store lacks.
 type OtherStore struct {
 	Path     string
 	Sessions map[string]bool // their ids

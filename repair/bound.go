@@ -46,7 +46,7 @@ func boundBlocks(q request.Request) (all []boundBlock) {
 	return all
 }
 
-// writeContent writes the content that the model sees of a block.
+// writeContent writes the content of a block as the model sees it.
 func writeContent(h hash.Hash, b *request.Block) {
 	input, output := "", ""
 	if b.Input != nil {
@@ -199,7 +199,7 @@ func fixBound(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	fixes := fixThinking(x)[1:] // not the fix that keeps a summary: bound thinking has none
+	fixes := fixThinking(x)[1:] // without the fix that keeps a summary: bound thinking has no summary
 	if !x.openLoop().messages[x.Ref.Message] {
 		return fixes
 	}

@@ -25,7 +25,7 @@ type Case struct {
 	loop     *openLoop
 }
 
-// New returns the case of a state of a session.
+// New returns the case of a session's state.
 func New(s State, x Context) *Case {
 	if x.Rules == nil {
 		x.Rules = &Rules{all: engineRules()}
@@ -53,7 +53,7 @@ func (c *Case) withState(s State) *Case {
 // Texts returns the texts that fixes write into the session.
 func (c *Case) Texts() Texts { return c.Context.Texts }
 
-// Sent returns the request in a setting, given by its number, and its violations.
+// Sent returns the request in the setting with the given number, and the request's violations.
 func (c *Case) Sent(setting int) (request.Request, []request.Violation) {
 	s := c.send(setting)
 	return s.Request, s.Refused
@@ -73,8 +73,8 @@ func (c *Case) send(setting int) *Sent {
 // Next returns the request in the setting in use, and its violations.
 func (c *Case) Next() (request.Request, []request.Violation) { return c.Sent(InUse) }
 
-// Current returns the request that the agent makes of the session now, without further repairs, and its violations. A
-// violation without a place means that the agent makes no request.
+// Current returns the request that the agent would send for the session now, without further repairs, and the request's
+// violations. A violation without a place means that the agent sends no request.
 func (c *Case) Current() (request.Request, []request.Violation) {
 	if now := c.send(InUse).Now; now != nil {
 		return now()
@@ -123,12 +123,11 @@ func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	}
 }
 
-// Findings returns all findings of the session, the same each time: about the request in the setting in use, and from
-// the agent's checks of records. If there are any, it also counts the findings in the other settings, where a fix
-// must hold, too.
+// Findings returns all findings of the session, the same at each call: those about the request in the setting in use,
+// and those of the agent's checks of records. If there are any, it also counts the findings in the other settings,
+// because a fix must hold there, too.
 //
-// It releases the requests and the data that they were made from: they may be larger than the session, and are seldom
-// used again.
+// It releases the requests and their source data, which may be larger than the session and are seldom used again.
 func (c *Case) Findings() *Findings {
 	if c.findings != nil {
 		return c.findings
@@ -191,8 +190,8 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 	return s.Fails
 }
 
-// isLoopRule reports whether the rule is about an open tool loop. Every session with an open loop breaks it when
-// thinking is switched, so it counts only in the setting in use.
+// isLoopRule reports whether the rule is about an open tool loop. Every session with an open loop breaks such a rule
+// when thinking is switched on or off, so the rule counts only in the setting in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
 // add adds a finding. If it has no severity, it gets its rule's.
@@ -268,8 +267,8 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 // WithError returns the case in the settings of an error, with the findings that only the error reveals.
 func (c *Case) WithError(e APIError) *Case { return c.withSettings(&e) }
 
-// Reset returns the case in the session's current settings, without the additions of [Case.WithError]. Settings do
-// not change during a search, because it compares findings.
+// Reset returns the case in the session's current settings, without the additions of [Case.WithError]. The settings
+// stay the same during a search, because the search compares findings.
 func (c *Case) Reset() *Case {
 	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
 		n := *c
@@ -350,9 +349,9 @@ type Fix struct {
 
 	// Whole means that the edit changes more than the message of the finding. Such a fix is tried alone.
 	Whole bool
-	// Alike means that the same fix applies to other findings with the same code in the message, independently of this
-	// one: they may be tried together. With Whole this includes findings in other messages: the edit moves or removes
-	// the message, or gives a call and its results another id.
+	// Alike means that the same fix applies independently to other findings with the same code in the message, so these
+	// fixes may be tried together. With Whole they may also be in other messages: each edit moves or removes its
+	// message, or gives a call and its results another id.
 	Alike bool
 
 	// Edit edits a copy of the session, with the editor of the agent that made the fix. After an error the next fix is
@@ -368,7 +367,7 @@ type RefusalError struct {
 	Helps bool   // Why also explains what the user can do
 	Final bool   // no other fix of the finding is tried
 
-	EditOnly bool // it must not be edited, but can be set aside
+	EditOnly bool // the record must not be edited, but can be set aside
 }
 
 func (r *RefusalError) Error() string { return r.Why }

@@ -53,14 +53,14 @@ func Classes() []Class {
 	}
 }
 
-// OnlyProviderSees reports whether only the provider can know which records a class affects. All candidates are
-// thinking, and can be removed.
+// OnlyProviderSees reports whether only the provider can know which records a class affects. The candidates are all
+// thinking, which can be removed.
 func OnlyProviderSees(c Class) bool {
 	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified ||
 		c == ThinkingDisabledViolation
 }
 
-// A Tier says who may make a repair of a class. "" is the tier of an unknown class.
+// A Tier says who may repair findings of a class. "" is the tier of an unknown class.
 type Tier string
 
 // The tiers.
@@ -91,7 +91,7 @@ type Severity uint8
 // The severities, worst first.
 const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
-	Latent                     // only in another version or setting, or the agent shows a session as running that is not
+	Latent                     // only in another version or setting, or the agent wrongly shows the session as running
 	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
 	Note                       // untidy
 )

@@ -38,7 +38,7 @@ func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
 // Options are the inputs of a diagnosis besides the session. Only the agent reads them.
 type Options struct {
-	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages before that
+	// Now is the time of the diagnosis and of the next prompt. It affects fixes only by which messages are before that
 	// prompt. The zero time means after everything in the session.
 	Now time.Time
 	// WrongClock means that Now is unreliable: then it only decides whether the session is busy, and the prompt comes

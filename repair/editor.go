@@ -28,11 +28,11 @@ type Editor interface {
 	// SetAside removes a record: a part, or a message with everything in it. Records that name the message as their
 	// predecessor then name its predecessor.
 	SetAside(record change.Ref) error
-	// ReplaceText replaces a text or thinking by a text.
+	// ReplaceText replaces a text or thinking with a text.
 	ReplaceText(b *request.Block, text string) error
 	// SetText changes the words of a text, but not its author.
 	SetText(b *request.Block, text string) error
-	// ReplaceFiles replaces a file by a line of text: what it was, and what happened to it. files are files of the
+	// ReplaceFiles replaces a file with a line of text: what it was, and what happened to it. files are files of the
 	// request in the block's result; nil for the block itself, or for all files in its result.
 	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
 	// CorrectType sets the type of an image, or of the images in a result, to the type of their data.
@@ -57,11 +57,11 @@ type Editor interface {
 	SetCallID(call *request.Block, id string) error
 	SetToolName(call *request.Block, name string) error
 	SetInput(call *request.Block, input []byte) error
-	// SetResult replaces the result of a call by a text.
+	// SetResult replaces the result of a call with a text.
 	SetResult(call *request.Block, text string) error
 	// ClearResult makes the agent send a line of text instead of a result, as it does for old results.
 	ClearResult(call *request.Block) error
-	// FailCall ends a call without a result with an error.
+	// FailCall marks a call that has no result as failed, with an error text.
 	FailCall(call *request.Block, text string) error
 
 	// DropItemIDs removes the provider's ids of all items of a message.
@@ -73,7 +73,7 @@ type Editor interface {
 	WriteInPlace() error
 
 	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The error is
-	// [ErrNotCompacted] without any.
+	// [ErrNotCompacted] if there is none.
 	RemoveCompaction() (earlier int, err error)
 }
 

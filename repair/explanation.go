@@ -41,10 +41,10 @@ func (t *Rules) explainOwn() []Explanation {
 	return all
 }
 
-// ExplainClass explains a class of this package. For another class it has only the code.
+// ExplainClass explains a class of this package. For any other class the explanation has only the code.
 func ExplainClass(c Class) Explanation { return (&Rules{}).ExplainClass(c) }
 
-// ExplainClass explains a class. For an unknown class it has only the code.
+// ExplainClass explains a class. For an unknown class the explanation has only the code.
 func (t *Rules) ExplainClass(c Class) Explanation {
 	e, ok := t.classes[c]
 	if !ok {

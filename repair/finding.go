@@ -29,13 +29,13 @@ type Finding struct {
 
 	// CountOnly means that this is not yet a finding, but that a fix may turn it into one; see [Findings.Count].
 	CountOnly bool
-	// Unknown means that mend does not know the kind, the field or its type. See [Findings].
+	// Unknown means that mend does not know the record's kind, the field or the field's type. See [Findings].
 	Unknown bool
 
 	candidate *request.Block // the block that an error may be about
 }
 
-// IsNearUnknown reports whether unknown content in its turn or an adjacent one may cause a violation.
+// IsNearUnknown reports whether unknown content in the turn of a violation, or in an adjacent turn, may be its cause.
 func IsNearUnknown(q request.Request, v request.Violation) bool {
 	if v.N < 0 || v.N > len(q.Turns) {
 		return false
@@ -63,8 +63,8 @@ type place struct {
 	setting       int
 }
 
-// InUse is the number of the setting that a session is diagnosed for, and of findings that do not depend on a
-// setting.
+// InUse is the number of the setting that a session is diagnosed for. Findings that do not depend on a setting have it,
+// too.
 const InUse = 0
 
 // Findings are all findings of a session, under every [Setting]. The zero Findings is empty.
@@ -104,7 +104,7 @@ func (fs *Findings) Add(setting int, f Finding) {
 	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
 }
 
-// Count counts a problem that need not be fixed, and that a fix may turn into a finding with the code.
+// Count counts a problem that need not be fixed. A fix may turn it into a finding with the code.
 func (fs *Findings) Count(setting int, code, message string) {
 	if fs.counts == nil {
 		fs.counts = map[place]int{}

@@ -82,7 +82,7 @@ type Calls struct {
 	byResult map[blockKey]*request.Block   // call by result
 }
 
-// PairCalls pairs each result with the newest earlier call that has its id, or else with the last one.
+// PairCalls pairs each result with the newest earlier call that has its id, or else with the last call that has it.
 func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 	c, newest := Calls{map[blockKey][]*request.Block{}, map[blockKey]*request.Block{}}, map[string]*request.Block{}
 	pair := func(result *request.Block) bool {
@@ -150,7 +150,7 @@ func whyLongID(x *Fault) string {
 	return whyIDLength(x)
 }
 
-// fixLongID gives a call a new id. A too long id of an item is removed.
+// fixLongID gives a call a new id. It removes an item's id that is too long.
 func fixLongID(x *Fault) []Fix {
 	if x.isLongItem() {
 		return fixItemIDs(x)
@@ -291,8 +291,8 @@ func losesItems(messages ...Stored) string {
 	return ""
 }
 
-// fixRepeatedItem removes the ids of all items of the messages that have the same id, because it is unknown
-// which of them got it from the provider.
+// fixRepeatedItem removes the ids of all items of the messages that have the same id, because it is unknown which
+// message got it from the provider.
 func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
@@ -314,7 +314,7 @@ func fixRepeatedItem(x *Fault) []Fix {
 	}}
 }
 
-// messagesByItem returns the messages that contain an item of the provider, by the item's id. A case finds them
+// messagesByItem returns the messages that contain an item of the provider, by the item's id. A case computes them
 // once.
 func messagesByItem(c *Case) map[string][]Stored {
 	if c.Findings().sharing != nil {

@@ -32,8 +32,8 @@ func whyFile(x *Fault) string {
 	return fmt.Sprintf("The agent fails on a file that it cannot send: %s.", x.Text)
 }
 
-// fixFile corrects the type of an image, or else replaces the file by a line of text. In the result of
-// a call it first replaces only the affected files, then all.
+// fixFile corrects the type of an image, or else replaces the file with a line of text. In the result of a call it
+// first replaces only the affected files, then all.
 func fixFile(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -48,7 +48,7 @@ func fixFile(x *Fault) []Fix {
 	return append(fixes, x.replaceFiles(nil))
 }
 
-// replaceFiles replaces the block, or files in its result, by lines of text: all files if files is nil.
+// replaceFiles replaces the block, or files in its result, with lines of text: all files if files is nil.
 func (x *Fault) replaceFiles(files []*request.Block) Fix {
 	text := "A line of text replaces the file and says what it was."
 	if x.isResult() {

@@ -17,8 +17,8 @@ func whyBlank(x *Fault) string {
 	return "The text is only whitespace; the provider rejects that."
 }
 
-// fixBlank removes a blank text if the message has other content; otherwise it replaces the text by
-// the placeholder, or adds the placeholder after the thinking of the step.
+// fixBlank removes a blank text if the message has other content; otherwise it replaces the text with the placeholder,
+// or adds the placeholder after the thinking of the step.
 func fixBlank(x *Fault) []Fix {
 	if x.block == nil || x.block.Type != request.Text {
 		return nil

@@ -22,7 +22,7 @@ func whyHalfPair(x *Fault) string {
 		"prompt."
 }
 
-// fixHalfPair replaces each half by U+FFFD, as newer agents do.
+// fixHalfPair replaces each half with U+FFFD, as newer agents do.
 func fixHalfPair(x *Fault) []Fix {
 	b := x.block
 	if b == nil {

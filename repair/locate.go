@@ -10,7 +10,7 @@ import (
 )
 
 // FindForError returns findings for an error that only the provider can judge: all content of the affected kind that
-// is sent. The error may have only a class.
+// is sent. A class is enough; the error needs no other field.
 func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {
@@ -60,8 +60,8 @@ func FindForError(c *Case, e APIError) (fs []Finding) {
 	return fs
 }
 
-// identity distinguishes a thinking block from the others in its record: its index changes when an earlier block is
-// removed. It is "" for a block that is not thinking.
+// identity distinguishes a thinking block from the others in its record. An index cannot: it changes when an earlier
+// block is removed. It is "" for a block that is not thinking.
 func identity(b *request.Block) string {
 	if !b.IsThinking() {
 		return ""
@@ -102,14 +102,14 @@ func isAboutThinking(e APIError) bool {
 }
 
 // locate returns a filter that selects the findings that the error names; in is nil if it names none. All findings are
-// of the error's kind. If only is true, no other findings of the kind may be fixed instead: thinking is removed only
-// from the located message, because it is signed and would be lost for nothing elsewhere.
+// of the error's kind. If only is true, no other findings of the kind may be fixed instead: signed thinking cannot be
+// restored, so it is removed only from the located message.
 //
 // It looks for the records in this order: the items that the error names; the calls; their neighbours in the same
-// steps; the block with the numbers in the error, in the next request; the turn with the number; the message near
-// that number in the store, because the store may have changed since the error. An error about thinking without a
-// number is about the newest message with a finding, and so is every error about changed thinking: the provider
-// compares only the newest message.
+// steps; the block of the next request with the numbers in the error; the turn with the number; the message near that
+// number in the store, because the store may have changed since the error. An error about thinking without a number is
+// about the newest message with a finding, and so is every error about changed thinking: the provider compares only the
+// newest message.
 func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
 		return boundFrom(c, e), true

@@ -28,7 +28,7 @@ const (
 	TitleInText       // the text contains the session's title
 	FailedWithIt      // no request shows the error, but the newest answer failed with it
 	BreaksRule        // the request breaks the rule, and the error names no place
-	BreaksItOtherwise // as BreaksThere, in a setting that is not in use
+	BreaksItOtherwise // as [BreaksThere], but in a setting that is not in use
 	BreaksThere       // the request breaks the rule at the place that the error names
 	HasQuoted         // it has the content that the error quotes, or the item that it names
 	IDInText          // the text contains the session's id
@@ -113,8 +113,8 @@ func hasSameRule(c *Case, e APIError, v request.Violation) bool {
 	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })
 }
 
-// isOther reports whether the error names no rule, or one of another provider than the violation's: the letter of a
-// rule identifies its provider.
+// isOther reports whether the error names no rule, or a rule of a provider other than the violation's: the letter in a
+// rule's code identifies the provider.
 func isOther(e APIError, v request.Violation) bool {
 	return e.Rule == "" || v.Rule == "" || e.Rule[0] != v.Rule[0]
 }

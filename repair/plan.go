@@ -11,8 +11,8 @@ import (
 )
 
 // A Request selects the findings of a session to fix: all broken ones, with Latent also latent ones; with Classes all
-// findings of these classes. With Error it first selects the findings that the error is about: with All everywhere,
-// otherwise at the place that the error names, if it has one.
+// findings of these classes. With Error it first selects the findings that the error is about: everywhere with All,
+// otherwise at the place that the error names, if any.
 type Request struct {
 	Options
 	Latent  bool
@@ -179,8 +179,8 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	return c
 }
 
-// maxCauses limits the findings that differ only in Why and are listed as causes. The others are counted with the
-// last one that has the same fix.
+// maxCauses is how many findings that differ only in Why are listed as causes. The others are counted with the last one
+// that has the same fix.
 const maxCauses = 1000
 
 // maxPasses is far more than any session needs: each pass fixes the findings that the previous one uncovered.
@@ -240,8 +240,8 @@ func (r *Request) search(c *Case, o origin, w filter) *search {
 	return t
 }
 
-// fixError fixes the findings of the kind of the request's API error: at the record that the error names, or all with
-// All, or if that record has none.
+// fixError fixes the findings of the API error's kind: those at the record that the error names, or all of them if All
+// is set or that record has none.
 func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
 	c = c.WithError(e)
@@ -265,7 +265,7 @@ func fixError(c *Case, o origin, req Request) *search {
 	return req.search(c, o, kind)
 }
 
-// sameKind returns the findings of the error's rule, or without any, of its class.
+// sameKind selects the findings of the error's rule; if there are none, those of its class.
 func sameKind(c *Case, e APIError) filter {
 	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {

@@ -2,8 +2,8 @@ package repair
 
 import "mend/change"
 
-// judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, or
-// if content changed that mend does not know. The trials of one message hold or fail together, and so do all whole
+// judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, or if
+// it changed content that mend does not know. The trials of one message hold or fail together, and so do all whole
 // fixes. sure is false if only some of them may have failed.
 //
 // together means that findings caused by the trials were fixed, too, if possible.

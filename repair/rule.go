@@ -25,8 +25,8 @@ type Rule struct {
 	NoFix   string                // why there may be no fix, and what the user can do
 	Shown   Shown                 // how the agent shows the session because of it
 
-	// Healed is a sentence with the version of the agent that, as measured, works without a repair, and what it does;
-	// "" if there is no such version.
+	// Healed is a sentence that names the version of the agent that was observed to work without a repair, and says
+	// what that version does; "" if there is none.
 	Healed string
 
 	// For [Rules.Explain]. An empty Fix stands for the fix of the class.

@@ -59,7 +59,7 @@ func newSearch(c *Case, o origin, w filter, auto bool) *search {
 func (s *search) run() *search {
 	s.refs, s.findings = &refSet{c: s.c}, s.c.Findings()
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
-	for range 64 + 16*len(s.findings.list) { // far more rounds than needed; it makes a search end
+	for range 64 + 16*len(s.findings.list) { // far more rounds than needed: the limit guarantees an end
 		group, n := s.next()
 		if len(group) == 0 {
 			break
@@ -95,7 +95,7 @@ func (s *search) run() *search {
 // caused.
 const maxDepth = 3
 
-// next returns findings of one rule with n as the number of the next attempt; none at the end.
+// next returns findings of one rule, and the number n of their next attempt; none at the end.
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]

@@ -46,7 +46,7 @@ func (BaseState) Refuses(Finding) *RefusalError { return nil }
 
 // Sent is an agent's request for a session in a setting.
 type Sent struct {
-	Request request.Request // as after the repair of the findings, for which the agent omits content
+	Request request.Request // as it would be after a repair of findings for which the agent omits content
 	Refused []request.Violation
 	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity has its rule's, or
 	// else is broken.
@@ -54,8 +54,8 @@ type Sent struct {
 	// Unfinished is the newest answer if its calls have results and the agent continues it.
 	Unfinished change.Ref
 	Fails      bool // the agent fails before it sends the request, so that some of its findings may be hidden
-	// Now returns the request that the agent makes without further repairs, and its violations; nil for the same. A
-	// violation without a place means that the agent makes no request.
+	// Now returns the request that the agent sends without further repairs, and its violations; nil if it is Request. A
+	// violation without a place means that the agent sends no request.
 	Now             func() (request.Request, []request.Violation)
 	UnknownProvider string // the name of the provider if mend does not know its rules and used those of Anthropic
 }
@@ -88,9 +88,9 @@ type Context struct {
 	OfRequest func(code string) bool
 	// Writing reports whether a finding is about content that the agent is still writing.
 	Writing func(s State, f Finding) bool
-	// Ask completes a finding at a block that only an error reveals, and reports whether it is a finding of that block.
+	// Ask completes a finding that only an error reveals, and reports whether the finding applies to the block.
 	Ask func(s State, f *Finding, b *request.Block) bool
-	// Rebrand returns a sentence with the name of the program that uses the store.
+	// Rebrand returns a sentence in which the name of the program that uses the store replaces the agent's.
 	Rebrand func(text string) string
 	// Describe completes the diagnosis of a finding.
 	Describe func(x *Fault, d *Diagnosis)

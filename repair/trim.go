@@ -297,8 +297,8 @@ func (x *trimming) isBound() bool {
 	})
 }
 
-// isProtected reports whether the results of a tool stay. Claude Code capitalizes names, and since 2.1 calls the tool
-// task Agent.
+// isProtected reports whether the results of a tool stay. Claude Code capitalizes the names, and since 2.1 its task
+// tool is named Agent.
 func (x *trimming) isProtected(tool string) bool {
 	return slices.ContainsFunc(x.protected, func(p string) bool {
 		return strings.EqualFold(p, tool) || strings.EqualFold(p, "task") && tool == "Agent"
@@ -312,7 +312,7 @@ type content struct {
 }
 
 // contents returns the large files and texts of the request, largest first, oldest first among equals. Summaries of
-// compactions stay: they are all that the model knows of the time before.
+// compactions stay: they are all that the model knows about earlier messages.
 func (x *trimming) contents() (all []content) {
 	seen := map[blockKey]bool{}
 	for _, t := range x.q.Turns {
@@ -370,7 +370,7 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	return after, t
 }
 
-// mayHaveFile reports whether a stored block is a file, except a text or a folder, or a call or a result that may
+// mayHaveFile reports whether a stored block is a file other than a text or a folder, or is a call or a result that may
 // have files.
 func mayHaveFile(b *request.Block) bool {
 	switch b.Type {
@@ -404,7 +404,7 @@ func removedOf(b *request.Block, size int) RemovedContent {
 	return RemovedContent{}
 }
 
-// replaceContent replaces a file, or the middle of a text, by a line of text.
+// replaceContent replaces a file, or the middle of a text, with a line of text.
 func replaceContent(d Editor, b *request.Block) error {
 	if b.Type != request.Text && b.Type != request.ToolResult {
 		return d.ReplaceFiles(b, nil, takenOut)
@@ -427,7 +427,7 @@ func textOf(b *request.Block) string {
 	return b.Text
 }
 
-// headAndTail returns the first and the last n characters of a text; tail is empty if the text is not longer than both.
+// headAndTail returns the first and the last n characters of a text. If it has at most 2n, head is all of it.
 func headAndTail(text string, n int) (head, tail string) {
 	r := []rune(text)
 	if len(r) <= 2*n {

@@ -66,7 +66,7 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if len(t.Turns) > 0 {
 		text := fmt.Sprintf(turnsNote, len(t.Turns))
 		if !apply(d, note, func(d Editor) error { return d.InsertText(note, text) }) {
-			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // if that fails, without a note
+			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // no note if that fails
 		}
 	}
 }

@@ -51,8 +51,8 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 }
 
 // Uncompact plans to remove the newest finished compaction of a session. The agent then sends the
-// messages before it again. Problems of these are fixed in the same plan, and with
-// [UncompactRequest.Trim] the request is trimmed to fit into the context window.
+// messages before it again. Problems in these messages are fixed in the same plan, and with [UncompactRequest.Trim] the
+// request is trimmed to fit into the context window.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or [ErrNotCompacted], or is
 // a [*TooLargeError]. Other errors mean that no message would be sent again, or that problems of these messages

@@ -19,9 +19,8 @@ import (
 // Copy implements [agent.Store]. It copies the transcript as one record with the ref of the session, and all regular
 // files in the session's folder beside it. The transcript of each subagent is copied in the same way as the session's;
 // other files, such as results of tools, become [change.KindFile] with their path below that folder. It does not copy
-// hidden files, files that a link leads to, and files elsewhere in Claude Code's folder (copies of edited files for
-// rewind, todos, prompt history, state of shells). A subagent that belongs to a session is copied only together with
-// it.
+// hidden files, files behind links, or files elsewhere in Claude Code's folder (copies of edited files for rewind,
+// todos, prompt history, state of shells). A subagent that belongs to a session is copied only together with it.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	if s.CopyOwner(head) != "" {
 		return c, errors.ErrUnsupported

@@ -13,9 +13,9 @@ import (
 	"mend/internal/place"
 )
 
-// isHomeless reports whether no list of the program has the session: it lists the sessions of its working directory,
-// and the session's folder does not exist. A transcript that was moved to the project of another folder is listed
-// there.
+// isHomeless reports whether the program lists the session nowhere: it lists only the sessions of its working
+// directory, and the session's folder does not exist. A transcript that was moved to the project of another folder is
+// listed there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory
 	if !filepath.IsAbs(dir) || head.Project != folderOf(dir) {

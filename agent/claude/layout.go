@@ -11,8 +11,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A layout maps sessions to the paths of their transcripts. The project of a ref is the folder below projects,
-// the message is the uuid of a record.
+// A layout maps sessions to the paths of their transcripts. The project of a ref is the folder below projects, and the
+// message is the uuid of a record.
 type layout struct{}
 
 // Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below its session's folder,

@@ -196,7 +196,7 @@ type titles struct {
 	time                        int64
 }
 
-// typesOfTitles are the record types with one record in force: the last.
+// typesOfTitles are the record types of which only the last record counts.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
 // mayLack reports whether a line may have a missing field. A record of the chain begins with its parent and has no

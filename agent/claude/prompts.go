@@ -29,8 +29,8 @@ import (
 )
 
 // historyFile has every prompt that was typed in the terminal. The clean-up after cleanupPeriodDays deletes only
-// transcripts. According to the program of 2.1.332, a line has display, timestamp, project, sessionId and
-// pastedContents. The last has, by number, each pasted text or its hash, which names a file in pasteCache.
+// transcripts. According to the code of version 2.1.332, a line has display, timestamp, project, sessionId and
+// pastedContents. pastedContents has, by number, each pasted text or its hash, which names a file in pasteCache.
 const (
 	historyFile = "history.jsonl"
 	pasteCache  = "paste-cache"
@@ -116,7 +116,8 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 
 func (s *promptHistory) ID() change.StoreID { return change.StoreID{Kind: "prompts", Root: s.path} }
 
-// List implements [agent.Reader]. It leaves out a session that has only typed commands: it has nothing to restore.
+// List implements [agent.Reader]. It leaves out a session that has only typed commands, because there is nothing to
+// restore.
 func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err error) {
 	at := map[string]int{}
 	err = s.prompts(ctx, func(p typedPrompt) {

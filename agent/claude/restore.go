@@ -92,7 +92,7 @@ func fileOps(kept []change.Op, now []*change.Image, at int, exact bool) (ops []c
 	return ops
 }
 
-// A chain has the records of a session, which their parents join.
+// A chain has the records of a session, linked by their parents.
 type chain struct {
 	parents map[string]string // by id
 	lines   map[string][]byte // the last line of each record
@@ -192,9 +192,9 @@ func (c chain) isContinuationOf(other chain) bool {
 	return true
 }
 
-// join returns the chain's transcript, then, followed by the lines of a later transcript, now, that it lacks. If the
-// later one continued the chain (gained), it adds all these lines, otherwise only lines with the session's id. It
-// leaves out lines that are not records or that have lost their content.
+// join returns then, the chain's transcript, followed by the lines of now, a later transcript, that it lacks. If now
+// continued the chain (gained), join adds all these lines, otherwise only lines with the session's id. It leaves out
+// lines that are not records or that have lost their content.
 func (c chain) join(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	written := map[string]bool{}
 	add := func(line []byte) {

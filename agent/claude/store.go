@@ -26,7 +26,7 @@ type store struct {
 	running processCache
 
 	// The rest is cached until the next Refresh.
-	homeless sync.Map                                     // by folder: it does not exist and no list has its sessions
+	homeless sync.Map                                     // by folder: the results of isHomeless
 	commits  atomic.Pointer[map[string]map[string]string] // the result of goneCommits
 	trees    sync.Map                                     // by common folder of a repository: the commits it has
 }

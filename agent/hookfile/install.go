@@ -19,7 +19,7 @@ import (
 
 var _ agent.Installer = File{}
 
-// A File is the file of one agent: an [agent.Installer].
+// A File is an [agent.Installer] for the settings file of one agent.
 type File struct {
 	Agent, Title string // its name, and the name used in a sentence
 	Variable     string // environment variable that may name the agent's folder
@@ -81,7 +81,7 @@ func (f File) Accepts(s agent.Setup) error {
 	return nil
 }
 
-// cutMark returns the byte order mark of a file that the agent reads with one, and the text after it.
+// cutMark splits a text into its byte order mark, if the agent accepts one, and the rest.
 func (f File) cutMark(text []byte) (mark, rest []byte) {
 	const bom = "\ufeff"
 	if f.Marked && bytes.HasPrefix(text, []byte(bom)) {

@@ -19,7 +19,7 @@ type Hook struct {
 }
 
 // AddHooks adds hooks to the text of a settings file, which is "" if the file does not exist. Every other byte stays as
-// it was. The error is about a text that is not a JSON object, or names the field of a wrong type.
+// it was. The error is about a text that is not a JSON object, or names the field that has the wrong type.
 func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	fresh := len(settings) == 0
 	if fresh {

@@ -61,8 +61,7 @@ func (s *store) Busy(ctx context.Context, _ change.Head, unfinished bool) bool {
 	return unfinished && s.isHeld(ctx)
 }
 
-// isHeld reports whether a process has had the store open since the last Refresh, or that is unknown. The check is
-// slow.
+// isHeld reports whether a process has had the store open since the last Refresh; true if unknown. The check is slow.
 func (s *store) isHeld(ctx context.Context) bool {
 	find := sync.OnceValue(func() bool {
 		started, err := s.Held(ctx)

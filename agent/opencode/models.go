@@ -27,8 +27,8 @@ import (
 )
 
 // A models has OpenCode's knowledge about models: from the settings of the user and of a project, or else from
-// OpenCode's copy of the list of models. mend keeps only the members of settings and logins in the types below, and
-// so no API key.
+// OpenCode's copy of the list of models. mend keeps only the members of settings and logins that the types below have,
+// and so no API key.
 type models struct {
 	program *program
 	list    string   // the path of the list, "" if unknown
@@ -46,7 +46,7 @@ type models struct {
 	in     map[string]*knownModels // by directory
 }
 
-// A knownList is the list of models, by provider. It is read on first use, because it has some megabytes.
+// A knownList is the list of models, by provider. It is read on first use, because it is several megabytes long.
 type knownList struct {
 	state string // of the file; see [stateOf]
 	read  func() *listedModels
@@ -58,8 +58,8 @@ type listedModels struct {
 	err       error
 }
 
-// A knownModels has the settings and models that apply in one directory. If a file exists but cannot be read, it is
-// empty.
+// A knownModels has the settings and models that apply in one directory. It is empty if one of the files exists but
+// cannot be read.
 type knownModels struct {
 	Provider map[string]knownProvider // in the settings
 	list     *knownList
@@ -108,7 +108,7 @@ func (o knownOptions) keepsBound() bool {
 	return false
 }
 
-// The greatest sizes of files that are read: the list has some megabytes.
+// The greatest sizes of files that are read: the list is several megabytes long.
 const (
 	largestList     = 64 << 20
 	largestSettings = 1 << 20
@@ -243,7 +243,7 @@ func (k *knownModels) read(merged map[string]any, paths []string) {
 	}
 }
 
-// merge adds own, which overrides merged: objects are merged, and other values are replaced.
+// merge merges own into merged: objects are merged, and any other value in own replaces the one in merged.
 func merge(merged, own map[string]any) {
 	for name, v := range own {
 		weaker, isObject := merged[name].(map[string]any)

@@ -146,7 +146,7 @@ func (s *store) CheckAccess(inUse bool) error {
 // load returns a session with its messages, and the stamp of its records. The error comes from the store, or is
 // about a record that is nested too deep to be parsed.
 func (s *store) load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
-	if head.ID == "" && len(head.Stray) > 0 { // List has the strays of no session in such a head
+	if head.ID == "" && len(head.Stray) > 0 { // such a head has the strays that belong to no session
 		return &record.Session{Head: head}, change.Stamp{}, nil
 	}
 	loaded, stamp, err := s.Load(ctx, head)
@@ -222,7 +222,7 @@ func (s *store) Settings(head change.Head) string {
 	}
 	project := s.projectOf(head.Directory)
 	settings += fmt.Sprintf(" project %q", project)
-	if s.tree != nil { // it takes over sessions of the project global when it makes the record of a project
+	if s.tree != nil { // the agent takes over sessions of the project global when it makes a project's record
 		settings += fmt.Sprintf(", unused %t", isMissing(filepath.Join(s.ID().Root, "project", project+".json")))
 	}
 	return settings

@@ -89,7 +89,7 @@ func (s *Store) Note(format, path string, args ...any) {
 // Begin begins a walk of all folders with [Store.Each].
 func (s *Store) Begin() { s.unread.Store(new(error)) }
 
-// Unread returns the error of the first folder of the last walk that is a link or cannot be read: it may have
+// Unread returns the error of the first folder of the last walk that is a link or cannot be read, and so may hide
 // sessions.
 func (s *Store) Unread() error {
 	if p := s.unread.Load(); p != nil {
@@ -98,8 +98,8 @@ func (s *Store) Unread() error {
 	return nil
 }
 
-// openNames opens a folder and returns its names in order. The folder is nil if it does not exist, or if it is a link
-// or cannot be read, which is noted.
+// openNames opens a folder and returns its names in order. The folder is nil if it does not exist, is a link or cannot
+// be read. The last two are noted.
 func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := in.Sub(folder)
 	var names []string
@@ -147,8 +147,8 @@ type Entry struct {
 // Path returns the path below the root.
 func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
 
-// Each calls yield for the wanted entries of a folder. A folder that does not exist has none. Neither has a folder
-// that is a link or cannot be read, which is noted, see [Store.Unread].
+// Each calls yield for the wanted entries of a folder. There are none in a folder that does not exist, is a link or
+// cannot be read. The last two are noted, see [Store.Unread].
 func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool,
 	yield func(Entry) error,
 ) error {

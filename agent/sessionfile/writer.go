@@ -44,8 +44,8 @@ type part struct {
 	change.Staged
 }
 
-// split divides a change into a part for files or lines and a part for rows; each may have no ops. If a single file
-// gets other bytes, it is replaced in the same way as lines, so that lines that the agent appends meanwhile are kept.
+// split divides a change into a part for files or lines and a part for rows; each may have no ops. A single file with
+// new content is replaced in the same way as lines, so lines that the agent appends meanwhile are kept.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
@@ -188,8 +188,8 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	return both(len(files.Ops) > 0, out, outcome), nil
 }
 
-// undecidedError returns an error for rows that did not change for another reason than their content: they do not
-// follow the file yet, and Settle must be called again.
+// undecidedError returns an error if the rows did not change, for a reason other than their content: they do not match
+// the file yet, and Settle must be called again.
 func undecidedError(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil

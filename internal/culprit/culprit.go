@@ -161,7 +161,7 @@ type names struct {
 
 var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
 
-// maxTitled limits the bytes of a text that are searched for titles: each title is searched separately.
+// maxTitled limits the bytes of a text that are searched for titles: each title takes a search of its own.
 const maxTitled = 16 << 10
 
 func newNames(readings []repair.APIError) names {

@@ -15,7 +15,7 @@ import (
 var readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 func newDecoder(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(data), readOptions) // a Buffer is read in place
+	return jsontext.NewDecoder(bytes.NewBuffer(data), readOptions) // a Buffer is read without a copy
 }
 
 // MaxDepth is the deepest nesting of objects and lists that is read. It is the limit of encoding/json and of

@@ -173,8 +173,8 @@ func (n *node) memberStart() int {
 	return int(n.start)
 }
 
-// An index lists values that are at most indexDepth levels deep, and about maxNodes values at most
-// inside any value but the outermost. Other values are parsed each time they are read.
+// An index lists values that are at most indexDepth levels deep. Inside any value but the outermost, it lists about
+// maxNodes values at most. Other values are parsed each time they are read.
 const (
 	indexDepth = 7
 	maxNodes   = 1 << 12

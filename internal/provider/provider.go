@@ -48,7 +48,7 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	return found
 }
 
-// MayPrint reports whether a request to the API asked may fail with the words of another API: gateways for chat
+// MayPrint reports whether a request to one API, asked, may fail with the words of another, words: gateways for chat
 // completions pass errors on, and Bedrock passes on Anthropic's. "" stands for any API.
 func MayPrint(asked, words string) bool {
 	same := func(name string) string { return strings.Replace(name, "bedrock", "anthropic", 1) }

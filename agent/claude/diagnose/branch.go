@@ -22,7 +22,7 @@ type branch struct {
 	all  []*transcript.Record
 	leaf *transcript.Record // its last record
 
-	atEnd bool // it follows the last record of the conversation, and the program does not continue with it
+	atEnd bool // it follows the last record of the conversation, but the program does not continue with it
 }
 
 func (b *branch) add(r *transcript.Record) {
@@ -108,8 +108,7 @@ func (c *State) findOmitted() {
 	c.noteLeft(c.omittedRecords())
 }
 
-// omittedRecords returns the records with texts of the conversation that are in neither the conversation nor a
-// branch.
+// omittedRecords returns the session's records with texts that are neither in the conversation nor in a branch.
 func (c *State) omittedRecords() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}

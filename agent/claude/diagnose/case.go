@@ -70,7 +70,7 @@ func New(s Source) *repair.Case {
 	x := repair.Context{
 		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
-			return s, []repair.Setting{{Version: transcript.Version}} // it recovers by itself if thinking is switched
+			return s, []repair.Setting{{Version: transcript.Version}} // the program itself handles switched thinking
 		},
 		Ask: func(_ repair.State, f *repair.Finding, _ *request.Block) bool {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))

@@ -79,8 +79,8 @@ func link(r, before *transcript.Record, n int) repair.Fix {
 	}
 }
 
-// findSkipped reports records that the program skips because it replaces a missing parent by a record of
-// nearly the same time.
+// findSkipped reports records that the program skips because it replaces a missing parent with a record of nearly the
+// same time.
 func (c *State) findSkipped() {
 	if c.conv.Hidden {
 		return

@@ -50,7 +50,7 @@ func (c *State) findNothing() bool {
 	return !found
 }
 
-// findFolder notes that no list of the program has the session, because its folder does not exist.
+// findFolder notes that the program lists the session nowhere, because the session's folder does not exist.
 func (c *State) findFolder() {
 	gone := c.base.Gone
 	if gone == "" {

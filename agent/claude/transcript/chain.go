@@ -55,8 +55,8 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 	return c.fallback(r)
 }
 
-// fallback returns the latest record of the same side that is older, but not much older, and that the walk has not
-// passed; or nil. If several records have that time, it returns the first in the file.
+// fallback returns the latest record on r's side that is older than r, but not much older, and that the walk has not
+// visited; or nil. If several records have that time, it returns the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
@@ -88,14 +88,14 @@ func (c *Conversation) side(text string) []*Record {
 	return byTime
 }
 
-// A group has the records that the walk did not pass of an answer and of the results of its calls. It also has the
+// A group has the records of an answer, and of the results of its calls, that the walk did not visit. It also has the
 // range of the chain in which they are inserted.
 type group struct {
 	start, end int // range of the chain; its first record stays first
 	found      []*Record
 }
 
-// regroup inserts the records that the walk did not pass of each answer, and the results of its calls, beside the
+// regroup inserts the records of each answer that the walk did not visit, and the results of its calls, beside the
 // answer's records in the chain.
 func (c *Conversation) regroup() {
 	r := regrouper{
@@ -181,8 +181,8 @@ func (r *regrouper) index() {
 	}
 }
 
-// find returns the records of an answer that the walk did not pass, and results of its calls: results with a parent
-// in the answer, and results of a call that has no result yet.
+// find returns the records of an answer that the walk did not visit, and results of its calls: results with a parent in
+// the answer, and results of a call that has no result yet.
 func (r *regrouper) find(answer string) (found []*Record) {
 	take := func(o *Record) {
 		if !r.walked[o.UUID] {

@@ -247,7 +247,7 @@ func (c *Conversation) latestBelow(top string) string {
 	return best
 }
 
-// leaves returns the prompts and answers that no others follow.
+// leaves returns the prompts and answers that no prompt and no answer follows.
 func (c *Conversation) leaves() (found []*Record) {
 	parents, spoken := map[string]bool{}, map[string]bool{}
 	for _, r := range c.order {

@@ -9,7 +9,7 @@ import (
 // version loads them.
 const Version = "2.1.332"
 
-// mostOlder is how many milliseconds older a record may be that replaces a missing parent.
+// mostOlder is by how many milliseconds a record may be older than the one whose missing parent it replaces.
 const mostOlder = 5000
 
 // A Conversation is the program's state after it has loaded a transcript.
@@ -111,7 +111,7 @@ func (c *Conversation) Contains(r *Record) bool { return c.walked[r.UUID] }
 // IsDropped reports whether the record is before a compaction.
 func (c *Conversation) IsDropped(r *Record) bool { return c.dropped[r.UUID] }
 
-// IsLoaded reports whether the program has a record with that id: not one before a compaction.
+// IsLoaded reports whether the program has loaded a record with that id. It loads none from before a compaction.
 func (c *Conversation) IsLoaded(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
 
 // Place returns the index of the record among all records.

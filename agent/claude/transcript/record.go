@@ -106,8 +106,8 @@ func (r *Record) UnknownType() string {
 // InChain reports whether records of this type are joined by their parents.
 func (r *Record) InChain() bool { return r.IsMessage() || r.Type == Attachment || r.Type == System }
 
-// noID is the id of chain records without an id; the program uses the last of them. No ref can name them, so they
-// are not edited.
+// noID stands for the id of chain records that have none; the program uses the last of them. No ref can name them, so
+// they are not edited.
 const noID = "\x00"
 
 // IsMessage reports whether the record is part of a prompt or of an answer.
@@ -201,7 +201,7 @@ func (r *Record) isCommand() bool {
 	return r.Type == System && r.Subtype == "local_command" && r.IsString()
 }
 
-// isNotification reports whether the record is the report of a task in the background.
+// isNotification reports whether the record is the report of a background task.
 func (r *Record) isNotification() bool {
 	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin",
 		"subkind") == ""
@@ -213,7 +213,7 @@ func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 // Content returns the text of the content.
 func (r *Record) Content() []byte { return r.content.Raw() }
 
-// noName is the name that the program sends for a call without a string as its name.
+// noName is the name that the program sends for a call whose name is not a string.
 const noName = "tool_name_missing"
 
 // Blocks returns the blocks of the content as they are sent. The caller must not change them, but may set a nil

@@ -71,8 +71,8 @@ func (c *Conversation) nextModel() request.Model {
 	return request.Model{}
 }
 
-// retired are the beginnings of the names of models that Anthropic's API no longer serves by the list in Claude Code
-// 2.1.332. The next one there is claude-opus-4-5, on 22 January 2027.
+// retired are the prefixes of the names of models that Anthropic's API no longer serves, according to the list in
+// Claude Code 2.1.332. The next model to go is claude-opus-4-5, on 22 January 2027.
 var retired = []string{
 	"claude-3-", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-20", "claude-sonnet-4-0", "claude-sonnet-4-20",
 	"claude-sonnet-4-5",
@@ -132,7 +132,7 @@ func (b *builder) addRecord(r *Record) {
 	}
 }
 
-// notification is what the program puts before the report of a task in the background.
+// notification is what the program puts before the report of a background task.
 const notification = "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated " +
 	"background-task event, NOT a message from the user.\n" +
 	"Do NOT interpret this as user acknowledgement, confirmation, or response to any pending question.\n" +
@@ -214,8 +214,7 @@ func (b *builder) dropUnsent() {
 	b.pairCalls()
 }
 
-// dropBlank removes empty and blank texts from lists. If nothing is left of a prompt between two answers,
-// it gets a text.
+// dropBlank removes empty and blank texts from lists. A prompt between two answers that has nothing left gets a text.
 func (b *builder) dropBlank() {
 	var emptied *message // after an answer
 	afterAnswer := false

@@ -269,7 +269,7 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 }
 
 // moveAfterCall moves an output to the end of the response with its call. It removes the ids, because the call itself
-// may be away from its reasoning.
+// may be separated from its reasoning.
 func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {

@@ -21,8 +21,8 @@ var projectFields = map[string]string{
 
 type recordTimes struct{ Created, Updated float64 }
 
-// RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
-// session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
+// RowsOf returns the rows that OpenCode 1.2 makes from the files of a session when it imports its tree: the project,
+// the session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
 // become no row: without lists them, each with the reason. A record without a time gets the time of its message, or of
 // the session.
 func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, lost []string, err error) {
@@ -105,8 +105,8 @@ func newProject(session *change.Record, defaults change.Record, at int64) change
 		[]eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
 }
 
-// newRow returns a row with the values of cols whose column its table has. If cols has a column several times, the last
-// value counts. The other columns get the defaults of the table or of OpenCode.
+// newRow returns a row with the values of those cols that are columns of its table. If cols has a column several times,
+// the last value counts. The other columns get the defaults of the table or of OpenCode.
 func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
 	r := change.Record{Ref: ref}
 	values := map[string]any{

@@ -242,8 +242,8 @@ func (c *conn) loadProject(s *record.Session) error {
 }
 
 // findProject finds the project with the folder that contains the session's directory: the innermost such project,
-// and among several the one used last. The project global contains every directory. When the agent starts, it creates
-// the project global, and the project of a repository, whose id is the hash of a commit.
+// and if there are several, the one used last. The project global contains every directory. When the agent starts, it
+// creates the project global, and the project of a repository, whose id is the hash of a commit.
 func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/'

@@ -46,7 +46,7 @@ func (p Program) migrations() (all []migration) {
 }
 
 // drizzleCount is the number of migrations of 1.2.27. That version and older ones record migrations in
-// __drizzle_migrations. If the own table of a newer program is empty, the program copies these rows.
+// __drizzle_migrations. A newer program whose own table is empty copies these rows.
 const drizzleCount = 9
 
 const (

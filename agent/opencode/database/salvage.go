@@ -201,8 +201,8 @@ func (j *salvageJob) noteTorn(t *salvage.Table, rowid int64, vals []salvage.Valu
 	}
 }
 
-// noRow returns a function that reports whether a row belongs to the table of migrations, because other tables have the
-// same columns.
+// noRow returns a function that reports whether a row found for another table belongs to the table of migrations, which
+// has the same columns.
 func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	ids := map[string]bool{}
 	for _, m := range j.program.migrations() {

@@ -201,7 +201,7 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 	})}
 }
 
-// giveUpPart returns the fixes that discard the part. The first removes it, or replaces it by a text if the message
+// giveUpPart returns the fixes that discard the part. The first removes it, or replaces it with a text if the message
 // would become empty.
 func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "What cannot be read."

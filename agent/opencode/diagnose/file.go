@@ -13,7 +13,7 @@ import (
 
 // Fixes of files that the provider or the agent may refuse.
 
-// replaceByText replaces a part by a synthetic text, which textOf makes from the part's JSON.
+// replaceByText replaces a part with a synthetic text, which textOf makes from the part's JSON.
 func (d *draft) replaceByText(ref change.Ref, textOf func(raw []byte) string) error {
 	m, err := d.message(ref)
 	if err != nil {

@@ -100,8 +100,8 @@ func (c *simulation) newFolder(f finding) (string, bool) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// fixFolder returns the fix of a folder with a certain new location, and of a path of another system. No folder can
-// have such a path, and it also makes the list of sessions fail.
+// fixFolder returns the fix of a folder whose new location is certain, or of a path of another system. No folder here
+// can have such a path, which also makes the list of sessions fail.
 func fixFolder(c *simulation, f finding) []repair.Fix {
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{

@@ -51,8 +51,8 @@ func findLatePrompt(c *simulation) []finding {
 	return nil
 }
 
-// classOfOrder returns the class of a finding about a request that ends with an answer: a wrong date has the same
-// effect as a wrong id.
+// classOfOrder returns the class of a finding about a request that ends with an answer: a wrong date and a wrong id
+// have the same effect.
 func classOfOrder(c *simulation, f finding) repair.Class {
 	if c.futureDate(f) != "" {
 		return repair.AssistantPrefillUnsupported

@@ -53,7 +53,7 @@ const (
 // engine.
 var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes, rows...) })
 
-// rows are in the order of the fixes.
+// rows has the rules in the order in which their findings are fixed.
 var rows = []repair.Rule{
 	{Code: "R1", Healed: "OpenCode 1.18.30 sends tool calls after the other blocks of their step."},
 	{Code: "R2", NoFix: notInStore},

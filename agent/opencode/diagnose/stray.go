@@ -10,10 +10,10 @@ import (
 	"mend/repair"
 )
 
-// Findings about anything in the place of a record that is not a record. mend does not change it.
+// Findings about entries in the place of a record that are not records. mend does not change them.
 
-// stray completes the rule that [simulation.strayCode] chooses for a stray. says is a format; its %s is the path with
-// its problem.
+// stray completes the rule that [simulation.strayCode] chooses for a stray. The %s in format is the path with its
+// problem.
 func stray(format string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
 	r.Find = func(s *repair.Case) []finding {

@@ -9,8 +9,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// ParseColumn returns the value of a column; NULL has none. With parse it is the JSON in its text,
-// and ok is false if the text is not JSON. A blob is an array of numbers.
+// ParseColumn returns the value of a column; NULL has none. With parse, the value is the JSON in the column's text, and
+// ok is false if the text is not JSON. A blob is an array of numbers.
 func ParseColumn(c change.Col, parse bool) (v Value, ok bool) {
 	text := ColumnString(c)
 	switch {

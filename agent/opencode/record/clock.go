@@ -58,8 +58,8 @@ func Tail(id string) string {
 	return tail
 }
 
-// IsAfterWrap reports whether the time in an id is between the last wrap of the clock
-// before ms and ms, in milliseconds since 1970.
+// IsAfterWrap reports whether the time in an id is between ms, in milliseconds since 1970, and the last wrap of the
+// clock before ms.
 func IsAfterWrap(id string, ms int64) bool {
 	tail := idTail(id)
 	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)

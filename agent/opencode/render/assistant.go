@@ -66,7 +66,7 @@ func (m *message) model() request.Model {
 	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}
 }
 
-// addPart adds a part to the last step, or begins a new step. It ignores other kinds of parts.
+// addPart adds a part to the last step, or begins or ends a step. It ignores parts of other types.
 func (a *assistantDraft) addPart(p *record.Part) {
 	switch p.Type {
 	case record.TypeStepStart:

@@ -12,7 +12,7 @@ import (
 var dropsSince = []int{1, 18, 33}
 
 // binding returns what happens to thinking after a change of the conversation before it. OpenCode asks the provider to
-// leave that thinking out if it uses Claude through one of certain packages, except for one model.
+// leave that thinking out if it uses Claude through certain packages, except for one model.
 func (b *builder) binding() request.Binding {
 	model := b.target.modelID(b.Model)
 	if !request.BindsThinking(model) {

@@ -139,8 +139,8 @@ var (
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
-// parseDataURL returns the MIME type and the content of a data: URL, or why the agent cannot parse it. That OpenCode
-// fails if the content is not base64 is left to the rules of the provider.
+// parseDataURL returns the MIME type and the content of a data: URL, or why the agent cannot parse it. It does not
+// check that the content is base64: the provider's rules do, although OpenCode itself fails.
 func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(trimURL(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these

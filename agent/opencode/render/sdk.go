@@ -214,7 +214,7 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
 		for _, b := range m.blocks {
-			// OpenAI gets an empty text of an answer that has metadata of the provider.
+			// An empty text is sent only in an answer, only to OpenAI, and only with the provider's metadata.
 			if b.Type == request.Text && b.Text == "" && (m.role == change.RoleUser || r.api != OpenAI || !b.marked) {
 				continue
 			}

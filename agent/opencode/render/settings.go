@@ -23,8 +23,8 @@ type Settings struct {
 	// versions fail then. nil means that all files exist.
 	Missing func(path string) bool
 	// CanRead reports whether a model supports a kind of file, "image" or "pdf", and whether that is
-	// known. If the model is known not to support it, the agent replaces such a file in a prompt by
-	// a line of text, but not in a tool result. nil means that all models support both.
+	// known. If the model is known not to support it, the agent replaces such a file in a prompt with a line of text,
+	// but not in a tool result. nil means that all models support both.
 	CanRead func(m request.Model, kind string) (reads, known bool)
 	// Target returns where the requests of a model go. nil means Anthropic's API.
 	Target func(m request.Model) Target

@@ -17,7 +17,7 @@ import (
 //	1.18.25             like 1.18.15
 //	1.18.30, .33, .34   like 1.18.26
 //
-// There is no release between 1.3.2 and 1.14.34. Versions before 1.1.53 are judged like it.
+// There is no release between 1.3.2 and 1.14.34. Versions before 1.1.53 are judged like 1.1.53.
 var profiles = [...]struct {
 	first [3]int
 	Profile

@@ -170,8 +170,8 @@ func (tr *treeReader) hasProject(project string) bool {
 	return err == nil && e.Exists
 }
 
-// readProject reads the record of the session's project. It does not report a symbolic link and a file that is too
-// large: only the agent reads their content.
+// readProject reads the record of the session's project. It does not report a symbolic link or a file that is too
+// large, because only the agent reads their content.
 func (tr *treeReader) readProject(s *record.Session) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindProject, Project: s.Info.Ref.Project}}
 	at, _, err := layout{}.Path(r.Ref)

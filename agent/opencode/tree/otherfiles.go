@@ -30,8 +30,8 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield fu
 	}
 }
 
-// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The
-// agent writes no message with an id without the prefix: it crashes on such a message.
+// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The agent
+// never writes a message whose id lacks the prefix, and crashes on such a message.
 func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	return ok && change.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))

@@ -76,7 +76,7 @@ func (tr *treeReader) ids(path string) (ids []string) {
 // anything else.
 func (tr *treeReader) open(path string) *safedir.Dir { return tr.openIn(tr.root, path, "", false) }
 
-// openIn is open for a path below the folder at. Its reports belong to the given message. With file it also
+// openIn is like open, for a path below at, a folder. Its reports belong to the given message. If file is set, it also
 // reports a regular file of that name.
 func (tr *treeReader) openIn(at *safedir.Dir, name, message string, file bool) *safedir.Dir {
 	d, err := at.Sub(name)

@@ -3,8 +3,6 @@
 //
 // It does no I/O. It may import internal/media, internal/provider and internal/request. Read [Provider.Rules] and
 // [ErrorTexts] first.
-//
-// The rules come from public error reports; the API may be stricter.
 package anthropic
 
 import (

@@ -66,7 +66,7 @@ var rules = []provider.Rule{
 		Words: []string{"thinking … cannot be modified"},
 		Kind:  &provider.ThinkingModified,
 	},
-	{ // an empty signature counts as one
+	{ // an empty signature counts as a signature
 		Code: "R9", Text: "a thinking block has a signature",
 		Error: "messages.N.content.M.thinking.signature: Field required",
 		Words: []string{"thinking.signature … field required"},

@@ -9,13 +9,13 @@ import "mend/internal/provider"
 // Provider is an API for chat completions: OpenAI's own, or one of its many copies.
 type Provider struct {
 	Flavor Flavor
-	// Field means that the model has its own member for reasoning, which also sends empty reasoning.
+	// Field means that reasoning is sent in a member of its own, even if it is empty.
 	Field bool
 }
 
 var _ provider.Provider = Provider{}
 
-// A Flavor defines how a package writes details that OpenAI's chat completions leave open.
+// A Flavor defines how an SDK package writes details that OpenAI's chat completions leave open.
 type Flavor uint8
 
 // The flavors.

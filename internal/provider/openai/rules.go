@@ -244,7 +244,7 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 // wrongPrefix checks O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
 	return provider.FindBlocks(func(b *request.Block) bool { // also of prompts
-		// not a function's
+		// the id of a call that is not a function call
 		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh"))
 		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
 	})(q, false)
