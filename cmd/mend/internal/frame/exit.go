@@ -26,11 +26,11 @@ const (
 // ExitCodes lists the exit codes for the help and for explain.
 var ExitCodes = []struct{ Code, Name, Meaning string }{
 	{"0", "", "done, or healthy"},
-	{"1", "problems", "problems found (scan), not everything could be fixed (repair, fix), or the goal was not reached (trim)"},
+	{"1", "problems", "problems found (scan), not everything could be fixed (fix), or the goal was not reached (trim)"},
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
 	{"3", "conflict", "conflict: another program has changed the data; nothing was written"},
 	{"4", "unusable", "the store or the journal cannot be used"},
-	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo, resolve or uncompact"},
+	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo or resolve, or no compaction to remove"},
 	{"6", "pending", "a repair is still pending: run \"mend recover\""},
 	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
 }

@@ -40,7 +40,7 @@ causes it, and what mend does about it. Without an argument it lists all codes. 
 accepts the text of an error. For the findings of a session see "mend scan SESSION", for the
 words of the output docs/glossary.md, for the settings "mend config".`,
 		Example: `  mend explain R11
-  mend explain latent
+  mend explain broken
   mend explain tool_result_missing
   mend explain 'messages.12: tool_use ids were found without tool_result'`,
 		RunE: func(cmd *cobra.Command, words []string) error {

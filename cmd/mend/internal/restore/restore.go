@@ -36,7 +36,7 @@ const restoreHelp = `Restore brings a session back:
   shortened    cut, reverted, emptied or overwritten: the missing part is restored
                from a copy
   not loaded   the agent finds no conversation in it: restored from a copy
-  prompts only deleted by Claude Code, no copy: your prompts, without answers
+  prompts      of a session that Claude Code deleted, without a copy: without the answers
   elsewhere    in a store that OpenCode does not read: the files of OpenCode 1.1, which
                1.18 does not import, or the database of another channel
 

@@ -30,7 +30,8 @@ func Salvage(env *frame.Env) *cobra.Command {
 		Long: `Salvage reads a database page by page if SQLite calls it malformed, or does not recognise it
 as a database. It copies every readable row to a new database; unreadable messages and parts
 are rebuilt from OpenCode's events if these have a copy. Salvage shows what each session has
-lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted.
+lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted. A
+damaged index of Codex is only set aside: Codex makes a new one.
 
 Nothing is ever written to the damaged file. It stays complete beside the new one until
 "mend forget" deletes it; "mend undo" exchanges the two again.`,

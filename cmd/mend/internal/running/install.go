@@ -59,10 +59,10 @@ Claude Code, install adds a hook to its settings, and for Codex to hooks.json; C
 to trust the hook at its next start. Install leaves all other bytes of these files, and
 --remove restores the files.
 
-Install does this for each agent with sessions on this machine, and asks once; --agent limits
-it to one agent. It installs for all projects, or with --project for the current one. The
-agent loads the plugin or hook at its next start. The flags --store and --hooks are kept when
-you install again.
+Install does this for each agent with sessions on this machine, and asks once; --agent names
+one agent, which may have no sessions yet. It installs for all projects, or with --project
+for the current one. The agent loads the plugin or hook at its next start. The flags --store
+and --hooks are kept when you install again.
 
 The plugin repairs a broken session before each prompt, so that you see no error, but only if
 the repair loses nothing that can be read. Faults that only the provider can detect are

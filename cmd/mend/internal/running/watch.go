@@ -52,8 +52,8 @@ broken, or if stored data made its last turn fail, watch repairs it, and your ne
 works. Each repair is written to the journal, and is shown with the command that undoes it.
 
 Watch needs no server, no password and no port. It repairs the same damage as the plugin
-before a request ("mend config skip"), and sends no prompts. If Claude Code has a session
-open, watch only reports it, because Claude Code would not see the change.
+repairs before a request, except what the setting skip names, and sends no prompts. If Claude
+Code has a session open, watch only reports it, because Claude Code would not see the change.
 
 Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when you log in.`,
 		Example: `  mend watch                       follow all stores

@@ -32,9 +32,9 @@ func Clean(env *frame.Env) *cobra.Command {
 		Long: `Clean shows how many bytes each kind of data takes in the stores of all agents, and which
 sessions are the largest. Clean itself writes nothing; its subcommands remove data.
 
-The removed data is first written to a compressed archive, from which "mend undo" restores
-all of it until "mend forget" deletes the archive. Then the free space of the database is
-returned to the disk. No other program may have the database open during that.`,
+The removed data first goes to an archive, to the journal or, for snapshots, to a folder beside
+the database. "mend undo" restores all of it until "mend forget" deletes it. Then the free
+space of the database is returned to the disk. No other program may have it open during that.`,
 		Example: `  mend clean
   mend clean events --dry-run
   mend clean sessions --older-than 90d`,
