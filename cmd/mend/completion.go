@@ -17,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-// completionVerb replaces cobra's, which exits with 0 for a shell that it does not know.
+// completionVerb replaces the verb of cobra, which exits with 0 for an unknown shell.
 func completionVerb(env *frame.Env) *cobra.Command {
 	scripts := map[string]func(root *cobra.Command, w io.Writer) error{
 		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
@@ -72,8 +72,8 @@ var argumentCompletions = map[string][]frame.Completions{
 	"forget":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for flags with values that users cannot know. The values of other flags are in
-// the help, or are files.
+// flagCompletions has the candidates for flags with values that users cannot know. The help lists the values of other
+// flags, or they are files.
 var flagCompletions = map[string]frame.Completions{"session": frame.CompleteSessions, "class": completeClasses, "store": completeStores}
 
 // addCompletions completes the arguments and the values of flags of a command and its subcommands.
@@ -118,7 +118,7 @@ func revertible(e change.Entry) bool { return e.State == change.Committed && !e.
 
 func isConflicted(e change.Entry) bool { return e.State == change.Conflicted }
 
-// repairCompletions returns the repairs for which fits holds, the newest first.
+// repairCompletions returns the repairs that accepts returns true for, the newest first.
 func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
 	return func(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
 		es, _ := env.Opt.Journal.Log(journal.Query{})

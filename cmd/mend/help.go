@@ -10,7 +10,7 @@ import (
 	"mend/cmd/mend/internal/frame"
 )
 
-// helpVerb replaces cobra's, which exits with 0 if there is no such command.
+// helpVerb replaces the verb of cobra, which exits with 0 for an unknown command.
 func helpVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -40,7 +40,7 @@ func run(args []string, t *term.Terminal) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	env.Command = cmp.Or(env.Command, frame.CommandName(cmd))
 	if err != nil && !env.Parsed {
-		env.JSON = slices.Contains(args, "--json") // the flags could not all be parsed
+		env.JSON = slices.Contains(args, "--json") // parsing stopped before some flags
 	}
 	return env.Report(signalCause(ctx, err))
 }

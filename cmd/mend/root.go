@@ -38,7 +38,7 @@ Without a command it shows what is broken, and what to do next.`,
 		},
 	}
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
-	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // like other programs
+	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // other programs have it, too
 	_ = root.Flags().MarkHidden("v")
 	env.Opt.Agents = agents.All
 	env.Opt.Journal, env.Opt.Note = mend.OpenJournal(""), env.Note
@@ -66,7 +66,7 @@ Without a command it shows what is broken, and what to do next.`,
 	return root
 }
 
-// markParsed adds to the verb and its subcommands what has to happen before each runs.
+// markParsed wraps the verb and its subcommands with what has to happen before each runs.
 func markParsed(env *frame.Env, verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a help topic has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {

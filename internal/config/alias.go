@@ -63,8 +63,8 @@ func (c *Config) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// isForeign reports whether a key looks like one of oh-my-opencode: mend's keys have no such characters, and only one
-// of its settings is an object.
+// isForeign reports whether a key looks like a key of oh-my-opencode: mend's keys have none of these characters, and
+// only one of mend's settings is an object.
 func isForeign(name string, value jsontext.Value) bool {
 	return strings.ContainsAny(name, "_$.") || value.Kind() == '{'
 }

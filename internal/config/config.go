@@ -72,7 +72,7 @@ type Setting struct {
 	Want        string `json:"want"`    // the allowed values
 	Env         string `json:"env"`     // the name of its environment variable
 	Description string `json:"about"`
-	Reason      string `json:"reason"` // to change the value
+	Reason      string `json:"reason"` // why to change the value
 }
 
 // Path returns the path of the user's file, $XDG_CONFIG_HOME/mend/config.json. The file
@@ -91,7 +91,7 @@ type setting struct {
 	field       any
 	min, max    int // of an int, or of the numbers in a list
 	description string
-	reason      string // to change the value
+	reason      string // why to change the value
 }
 
 // The values of the setting hooks, which determines the default of the hooks' own settings.
@@ -206,7 +206,7 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// CheckKey returns an error if no setting has that key. It names the nearest one.
+// CheckKey returns an error that names the nearest key if no setting has this key.
 func (c *Config) CheckKey(key string) error {
 	_, err := c.find(key)
 	return err

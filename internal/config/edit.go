@@ -17,8 +17,8 @@ type Edit struct {
 // HasChanged reports whether the content changes.
 func (e *Edit) HasChanged() bool { return !bytes.Equal(e.Before, e.After) }
 
-// PlanEdit plans to set the key in the file at path to the value of text. All other bytes of
-// the file stay, also comments. It writes nothing.
+// PlanEdit plans to set the key in the file at path to the value of text. All other bytes of the file stay, including
+// comments. It writes nothing.
 func PlanEdit(path, key, text string) (e Edit, err error) {
 	e = Edit{Path: path}
 	if e.Before, err = readSettings(path); err != nil {
@@ -36,7 +36,7 @@ func PlanEdit(path, key, text string) (e Edit, err error) {
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil { // empty, or only comments
 		data = append(data, "{}\n"...)
 	}
-	tree, err := hujson.Parse(append(data, '\n')) // it requires a newline after a comment
+	tree, err := hujson.Parse(append(data, '\n')) // the parser requires a newline after a comment
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}

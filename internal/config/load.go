@@ -102,7 +102,7 @@ func (c *Config) parse(data []byte) error {
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil {
 		return nil // empty, or only comments
 	}
-	standard, err := hujson.Standardize(append(data, '\n')) // it requires a newline after a comment
+	standard, err := hujson.Standardize(append(data, '\n')) // the parser requires a newline after a comment
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func listJSON(k setting, text string) jsontext.Value {
 	}
 	data, err := json.Marshal(values)
 	if err != nil {
-		return jsontext.Value(text) // not valid UTF-8: reading it returns the error
+		return jsontext.Value(text) // not valid UTF-8: the parser reports it
 	}
 	return data
 }

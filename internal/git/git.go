@@ -27,8 +27,8 @@ type Repository struct {
 	Common   string // the folder that all work trees share, such as .git of the main one
 }
 
-// Find returns the innermost repository that contains a folder. Without one, found is false. The error is
-// the reason if that is unknown.
+// Find returns the innermost repository that contains a folder; found is false if there is none. If that cannot be
+// determined, it returns the reason as an error.
 func Find(folder string) (r Repository, found bool, err error) {
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		dir, err := gitDir(filepath.Join(at, ".git"))
@@ -44,7 +44,7 @@ func Find(folder string) (r Repository, found bool, err error) {
 	}
 }
 
-// gitDir returns the git folder that .git is or names, or "". Like git, it requires a HEAD.
+// gitDir returns the git folder that .git is, or that a .git file names; "" for none. Like git, it requires a HEAD.
 func gitDir(dotGit string) (string, error) {
 	info, err := os.Stat(dotGit)
 	switch {
@@ -122,8 +122,7 @@ const mostHashes = 4000
 
 var shortHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
-// Commits returns which commits with these hashes, which may be short, the repository has: the full hashes by
-// subject.
+// Commits returns the commits of the repository with these hashes, which may be short: the full hashes by subject line.
 func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]string, error) {
 	args := []string{"log", "--no-walk", "--ignore-missing", "--format=%H %s"}
 	for _, h := range hashes {

@@ -28,8 +28,8 @@ type ChildOptions struct {
 
 const (
 	stuckCoolDown = 5 * time.Minute  // between two actions about one session
-	maxRetries    = 2                // retries of the tasks of a parent in a retryPeriod
-	retryPeriod   = 30 * time.Minute // a time rather than a turn, because the prompt begins a new turn
+	maxRetries    = 2                // retries for one parent within retryPeriod
+	retryPeriod   = 30 * time.Minute // not per turn: each retry's prompt begins a new turn
 )
 
 // A childEvent is an event in a subagent's session, or the passing of time.
@@ -216,8 +216,8 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.prompts = slices.DeleteFunc(w.prompts, func(a action) bool { return w.prompt(ctx, a) })
 }
 
-// prompt sends a prompt if the agent is idle in the session, and reports whether the prompt is done: OpenCode
-// 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted the turn it is not sent.
+// prompt sends a prompt unless the user aborted the turn. It returns false if the prompt must wait because the agent is
+// working in the session: OpenCode 1.1.53 never answers a prompt that comes while a turn ends.
 func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	if w.isWorking(ctx, a.session) {
 		return false

@@ -17,12 +17,12 @@ import (
 // A FallbackPolicy continues a turn with another model if its model fails. The zero value
 // does nothing.
 //
-// It ends the turn, and a new prompt asks the next model to continue: the agent sends it the conversation with the
+// It ends the turn and sends a prompt that asks the next model to continue. That model gets the conversation with the
 // unanswered prompt, its files, and the results of all tools that ran. Nothing is reverted, removed or sent twice.
 type FallbackPolicy struct {
 	Models      []live.Model            // the models to continue with, best first
 	AgentModels map[string][]live.Model // for prompts to some agents, instead of Models
-	Codes       []int                   // HTTP status codes after which the next model is used
+	Codes       []int                   // HTTP status codes that switch to the next model
 	Attempts    int                     // changes of the model until the user's next prompt; 0 means 3
 	Cooldown    time.Duration           // how long a model that failed is not used
 	Silence     time.Duration           // how long a model may be silent; 0 means forever
@@ -43,7 +43,7 @@ type fallbackState struct {
 	next     live.Model // the model that continues the turn
 	why      string     // the reason of the failure
 	ended    bool       // the message that failed has ended
-	deadline time.Time  // end of the phase
+	deadline time.Time  // when the phase ends without an event
 
 	busy    bool
 	active  time.Time // the newest event of the turn
@@ -223,8 +223,8 @@ const (
 	emptyAnswers  = "empty answers"
 )
 
-// handleUnfinished handles an answer that the model did not end. The agent asks the model again, and does so without
-// limit if the answers have no content.
+// handleUnfinished handles an answer that the model did not end. The agent then asks the model again, and repeats this
+// without limit if the answers have no content.
 func (p *FallbackPolicy) handleUnfinished(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if e.message.ID == s.last { // each answer is reported twice
 		return s, nil
@@ -281,8 +281,8 @@ func (s fallbackState) resume(now time.Time) (fallbackState, []action) {
 // continueText is the prompt that asks another model to continue a turn.
 const continueText = "[the model of this turn failed - another model continues it; results of tools above are valid, do not repeat those calls]"
 
-// continuation returns the prompt that continues the turn, with the settings of the unanswered prompt, which
-// the agent also sends.
+// continuation returns the prompt that continues the turn, with the settings of the unanswered prompt. The agent also
+// sends the unanswered prompt to the model.
 func (s fallbackState) continuation() live.Prompt {
 	i := s.prompt
 	model := s.next
@@ -352,9 +352,9 @@ func (p *FallbackPolicy) handleTime(s fallbackState, e fallbackEvent) (fallbackS
 		return s, nil
 	}
 	switch s.phase {
-	case phaseEnding: // no event said that the turn has ended
+	case phaseEnding: // no event reported the end of the turn
 		return s.resume(e.at)
-	case phaseSent: // no event said that the agent has got the prompt
+	case phaseSent: // no event reported the prompt
 		return s.actionFailed()
 	default:
 		s.active = e.at
@@ -365,8 +365,8 @@ func (p *FallbackPolicy) handleTime(s fallbackState, e fallbackEvent) (fallbackS
 // whySilent is the beginning of the reason for a failure without an error.
 const whySilent = "silent for "
 
-// fail handles a failure of the model. running is set if the turn has not ended. The policy first chooses the next
-// model. Without one, it does not end the turn.
+// fail handles a failure of the model. running is set if the turn has not ended. The turn is ended only if there is a
+// next model.
 func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []action) {
 	if s.prompt.Model == nil {
 		return s, nil
@@ -427,8 +427,8 @@ func (p *FallbackPolicy) chain(agent string) []live.Model {
 // isCooling reports whether the model failed a short time ago.
 func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
-// handleUnsent handles a prompt that was not sent yet. It replaces a model that failed recently, unless the user has
-// just picked that model.
+// handleUnsent handles a prompt that was not sent yet. If its model failed recently, another model gets the prompt,
+// unless the user has just picked that model.
 func (p *FallbackPolicy) handleUnsent(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil
@@ -553,7 +553,7 @@ var keyText = sync.OnceValue(func() *regexp.Regexp {
 // maxCooldown limits the time that a provider can ask to wait.
 const maxCooldown = 24 * time.Hour
 
-// reasonOfText returns the reason of a failed request that can be repeated, or "" if the code of the text is
+// reasonOfText returns the reason of a failed request that can be repeated, or "" if the code that the text implies is
 // not listed.
 func (p *FallbackPolicy) reasonOfText(text string) string {
 	switch code := codeOfText(text); {
@@ -568,7 +568,7 @@ func (p *FallbackPolicy) reasonOfText(text string) string {
 	}
 }
 
-// codeTexts find the status code that a text stands for, because an agent that reports a retry does not name the code.
+// codeTexts find the status code that a text implies, because an agent that reports a retry does not give the code.
 var codeTexts = sync.OnceValue(func() []codeText {
 	return []codeText{
 		{429, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|cool(ing)?[ -]?down`)},
@@ -585,7 +585,7 @@ type codeText struct {
 	text *regexp.Regexp
 }
 
-// codeOfText returns the status code that a text stands for, or 0.
+// codeOfText returns the status code that a text implies, or 0.
 func codeOfText(text string) int {
 	for _, c := range codeTexts() {
 		if c.text.MatchString(text) {
@@ -603,7 +603,7 @@ func sameCodes(code int) []int {
 	return []int{code}
 }
 
-// quotaText matches errors that say that the provider will not answer for a longer time.
+// quotaText matches errors of a provider that will not answer for a longer time.
 var quotaText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)quota.?exceeded|exceeded.{0,40}quota|usage quota|subscription.?(quota|limit)|insufficient.?(quota|balance|funds?|credits?)|` +
 		`billing.?(hard.?)?limit|exhausted your capacity|resource.?exhausted|out of credits?|credits? exhausted|payment.?required|usage.?(limit|exceeded)|` +

@@ -99,7 +99,7 @@ func (f *fallback) decode(e live.Event) (id string, fe fallbackEvent, ok bool) {
 	return p.SessionID, fe, fe.kind != 0
 }
 
-// limitTime returns an agent's retry time, at most maxCooldown from now.
+// limitTime returns the time of an agent's next try, at most maxCooldown from now.
 func limitTime(milliseconds float64, now time.Time) time.Time {
 	most := now.Add(maxCooldown)
 	if milliseconds >= float64(most.UnixMilli()) {
@@ -234,7 +234,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		return
 	}
 	s := f.locate(p.ref)
-	if p.event.isFailure() || p.event.kind == sawPrompt { // when a prompt comes, there is time to ask
+	if p.event.isFailure() || p.event.kind == sawPrompt { // before an answer there is time to ask the agent
 		f.learn(ctx, s)
 	}
 	actions := p.actions

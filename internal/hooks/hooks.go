@@ -1,5 +1,5 @@
-// Package hooks has the hooks of a running agent that do not repair sessions. Each is off unless its setting turns it
-// on (docs/running.md):
+// Package hooks has the hooks of a running agent that do not repair sessions. Each is off until its setting turns it on
+// (docs/running.md):
 //
 //   - a [FallbackPolicy] continues a turn with another model if its model fails;
 //   - the write guard refuses to replace a file that the model does not know;
@@ -8,8 +8,8 @@
 //
 // It may import change and internal/live. Read [New] and [Hooks.Run] first.
 //
-// Each decides by a policy, a pure function. Package live, which repairs sessions, does not import this package; the
-// hooks pause while it works in a session.
+// Each hook has a policy, a pure function that makes its decisions. Package live, which repairs sessions, does not
+// import this package; the hooks pause while it works in a session.
 package hooks
 
 import (
@@ -82,7 +82,8 @@ func New(w *live.Watch, a Agent, o Options) *Hooks {
 // hookWait is how long the agent waits for mend before a tool runs and before a request.
 const hookWait = time.Second
 
-// Offer adds the needs of the hooks to an offer. wait is the longest time for a question before a prompt.
+// Offer adds the questions and events that the hooks need to an offer. wait is the longest time for a question before a
+// prompt.
 func (h *Hooks) Offer(o *live.Offer, wait time.Duration) {
 	if h.guard != nil {
 		o.Hooks[live.HookTool] = hookWait
@@ -138,7 +139,7 @@ func (h *Hooks) Answer(ctx context.Context, q live.Question) (r live.Reply, ok b
 	return r, true
 }
 
-// Model returns the model that replaces the prompt's model because that failed a short time ago, or nil.
+// Model returns the model that replaces a prompt's model that failed a short time ago, or nil.
 func (h *Hooks) Model(q live.Question) *live.Model {
 	if h.fallback == nil {
 		return nil

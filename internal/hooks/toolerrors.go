@@ -17,8 +17,8 @@ const (
 	writeValidJSON = "[mend] The tool did not run. Call it again with one complete JSON object as arguments: quotes and line breaks inside strings escaped, every string and bracket closed."
 )
 
-// editErrors has the instructions for errors of the edit tool, by the beginning of the text. Other errors
-// need none: they contain the instruction, or the user has decided.
+// editErrors has the instructions for errors of the edit tool, by the start of the error's text. Other errors need
+// none: they contain an instruction, or come from a decision of the user.
 var editErrors = []struct{ text, instruction string }{
 	{"oldString not found in content", readBeforeEdit}, // OpenCode 1.1.53
 	{"Could not find oldString in the file", readBeforeEdit},
@@ -28,7 +28,7 @@ var editErrors = []struct{ text, instruction string }{
 	{"No changes to apply: oldString and newString are identical", changeNothing},
 }
 
-// toolInvalid is the tool that OpenCode calls if it could not read a call.
+// toolInvalid is the tool that OpenCode calls instead if it cannot parse a call.
 const toolInvalid = "invalid"
 
 // malformedArguments matches the beginning of the output of toolInvalid if the arguments were not JSON. The rest of the

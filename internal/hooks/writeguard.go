@@ -161,8 +161,8 @@ func (k *knownFile) add(p span, part bool) {
 	k.all = k.all || k.spans[0].first == 1 && k.spans[0].end
 }
 
-// maxLineShown is the number of UTF-16 units of a line that the read tool shows. The tool cuts a longer line and says
-// so.
+// maxLineShown is the number of UTF-16 units of a line that the read tool shows. The tool cuts a longer line and marks
+// it.
 const maxLineShown = 2000
 
 // parseRead returns which lines of a file the output of the read tool shows. OpenCode 1.1.53
@@ -190,7 +190,7 @@ func parseRead(output string, truncated *bool) span {
 		}
 	}
 	switch {
-	case cut: // its rest was never shown
+	case cut: // the rest of a cut line was never shown
 		return span{first: 1}
 	case p.first == 0 && p.end: // an empty file
 		return span{first: 1, end: true}

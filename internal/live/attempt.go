@@ -43,7 +43,7 @@ type attempt struct {
 
 	late    bool // the agent has ended: repair the store, without abort, toast or prompt
 	result  repair.Result
-	changed int // the amount of changes, for the text
+	changed int // the number of changed records, for the text
 	begun   bool
 	end     func()
 	timer   *time.Timer // of the deadline of the question
@@ -61,7 +61,7 @@ var (
 	errWorking = errors.New("the agent is working in the session")
 )
 
-// A changedError means that the session was changed since the error, by another process, or by a hook that ended before
+// A changedError means that the session was changed after the error: by another process, or by a hook that ended before
 // it could report the change. Another repair would remove more than the error requires, or revert an undo.
 type changedError struct{ entry string }
 
@@ -165,8 +165,8 @@ func (a *attempt) accept(ctx context.Context, r repair.Result) error {
 	return a.start(ctx)
 }
 
-// conclude counts, logs and shows the outcome of the attempt, and resumes the turn if the row says so. It
-// returns the error of [attempt.run].
+// conclude counts, logs and shows the outcome of the attempt, and resumes the turn if row.resumes allows it. It returns
+// the error of [attempt.run].
 func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 	var before changedError
 	var ask *repair.AskError
@@ -183,7 +183,7 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.dedupe.progress(a.Session.ID) // nothing was tried
+			a.dedupe.progress(a.Session.ID) // without a try, the attempt does not count
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
@@ -201,7 +201,7 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		return err
 	case entry != "":
 		a.showRepair(ctx, entry)
-	case a.reported && !a.late: // otherwise it was recovered before, or the store is not broken
+	case a.reported && !a.late: // in other cases nothing is broken, or it was repaired before
 		a.refuse(ctx)
 	}
 	return nil
@@ -217,7 +217,7 @@ func (a *attempt) refuse(ctx context.Context) {
 	a.show(ctx, text, VariantWarning)
 }
 
-// showRepair shows the result of a repair, and resumes the turn if the row says so.
+// showRepair shows the result of a repair, and resumes the turn if row.resumes allows it.
 func (a *attempt) showRepair(ctx context.Context, entry string) {
 	class := a.err.Class
 	if class == "" && len(a.result.Fixed) > 0 {

@@ -13,8 +13,8 @@
 //
 //  1. Detect: is there something to do? A message that failed must still be the newest.
 //  2. Claim the message. Further reports of it are ignored.
-//  3. Begin: check the limit, and tell the agent's other plugins. After an error this comes now, otherwise when there is a
-//     plan that may be applied.
+//  3. Begin: check the limit, and tell the agent's other plugins. After an error this step comes here, otherwise
+//     once there is a plan that may be applied.
 //  4. If the session was changed since the message was created, only inform the user.
 //  5. End a running turn of the agent.
 //  6. Plan and repair.

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// maxCompactions is how many requests in a row may be too long after compactions by the agent before mend acts.
-// OpenCode 1.18.33 would compact forever (docs/opencode.md).
+// maxCompactions is how many requests in a row may be too long before mend trims a session that the agent compacts
+// itself. OpenCode 1.18.33 would compact forever (docs/opencode.md).
 const maxCompactions = 3
 
 // compactsItself reports whether the agent answers the error with a compaction.
@@ -26,7 +26,7 @@ func trim(ctx context.Context, a *attempt) (entry string, err error) {
 	request.Actual, request.Window = a.err.Sizes()
 	entry, t, err := a.store.Trim(ctx, a.Session.ID, request)
 	if entry == "" && err == nil && compactsItself(a.Failure.Error) {
-		// Everything before the last turn is compacted: that turn alone is too long, each time.
+		// The agent has compacted everything before the last turn, so that turn alone is too long.
 		request.KeepTurns = 0
 		entry, t, err = a.store.Trim(ctx, a.Session.ID, request)
 	}

@@ -18,8 +18,8 @@ import (
 // increase it.
 const Protocol = 2
 
-// oldestProtocol is the oldest version that mend still speaks. In its hello a plugin names the oldest version that it
-// speaks, and the newest as max.
+// oldestProtocol is the oldest version that mend supports. A hello of a plugin names the oldest version that the plugin
+// supports, and the newest one as max.
 const oldestProtocol = 1
 
 // Errors of a [Pipe].
@@ -87,7 +87,7 @@ type Hello struct {
 }
 
 // Handshake reads the plugin's hello and answers with mend's version. If the hello has no Since, it is set to the
-// current time. It ignores that a plugin has already closed its side, because its lines can still be read. If the
+// current time. A plugin that has already closed its input is no error, because its lines can still be read. If the
 // plugin uses another protocol, Handshake sends bye, and the error wraps errProtocol.
 func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (Hello, error) {
 	l, err := in.next()
@@ -133,10 +133,10 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 
 // An Offer lists the questions that mend answers, and the events it wants.
 type Offer struct {
-	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: it asks nothing
+	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: no question
 	Hooks    map[HookPoint]time.Duration // the same for the other hook points
-	Activity time.Duration               // the interval of its reports about a subagent; 0: no reports
-	Parts    bool                        // it also sends events of parts
+	Activity time.Duration               // the interval of the plugin's reports about a subagent; 0: no reports
+	Parts    bool                        // the plugin also sends events of parts
 }
 
 // Ready makes the plugin an offer. Plugins of protocol 1 ignore it.
@@ -217,7 +217,7 @@ func (p *Pipe) deliver(l line) {
 	defer p.mu.Unlock()
 	if to, ok := p.pending[l.ID]; ok {
 		delete(p.pending, l.ID)
-		to <- l // its buffer has room
+		to <- l // this never blocks: the channel is buffered
 	}
 }
 
@@ -346,7 +346,7 @@ type line struct {
 	Error     string          `json:"error,omitempty"`
 	Version   string          `json:"version,omitempty"`  // of the agent
 	Wait      int64           `json:"wait,omitempty"`     // in milliseconds
-	Question  int             `json:"question,omitempty"` // the id of one
+	Question  int             `json:"question,omitempty"` // the id of a question
 	Repair    string          `json:"repair,omitempty"`
 	Model     *Model          `json:"model,omitempty"`
 	Named     bool            `json:"named,omitempty"` // the prompt names the model

@@ -44,8 +44,8 @@ var (
 	errNotStored  = errors.New("no message has this error yet")
 )
 
-// findFailed returns the failed message if it is the last of the session: an older one no longer matters, and an
-// abort would end another turn.
+// findFailed returns the failed message if it is the last of the session. An older one no longer matters, and an abort
+// would end another turn.
 func (a *attempt) findFailed(ctx context.Context) (Info, error) {
 	for n := 0; ; n++ {
 		ms, err := a.agent.Messages(ctx, a.Session, 2)

@@ -15,7 +15,7 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 		return sessionState{}, 0
 	case u.prompted: // also set when the agent reports an old prompt again, with a summary
 		s.aborted = false
-		if u.prompt != s.prompt { // otherwise the same prompt is reported again
+		if u.prompt != s.prompt {
 			s.prompt, s.asked = u.prompt, true
 		}
 	case u.succeeded:

@@ -43,7 +43,7 @@ var notices = map[repair.Class]notice{
 	repair.AssistantPrefillUnsupported: {"Prefill Unsupported", "Prefill not supported; continuing without recovery."},
 }
 
-// isExplainOnly reports whether the store rarely causes errors of the class. Such an error is only explained, unless
+// isExplainOnly reports whether errors of the class rarely come from the store. Such an error is only explained, unless
 // the session is damaged.
 func isExplainOnly(c repair.Class) bool {
 	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported

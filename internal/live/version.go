@@ -2,8 +2,8 @@ package live
 
 import "mend/repair"
 
-// An unverifiedError means that mend was not verified with a version of the agent. Why is the reason why mend does
-// not treat a newer version like the newest verified one; "" for an older version.
+// An unverifiedError means that mend was not verified with a version of the agent. Why is the reason not to treat a
+// newer version like the newest verified one; "" for an older version.
 type unverifiedError struct{ Version, Why string }
 
 func (e unverifiedError) Error() string {
@@ -16,7 +16,7 @@ func (e unverifiedError) Error() string {
 
 // checkVersion returns an [unverifiedError] if mend must not repair sessions before requests of this version of the
 // agent. A newer version is treated like the newest verified one until the provider refuses a request that mend had
-// repaired. newer is that version, else "".
+// repaired. newer is the version if it is a newer one, else "".
 func (h *Hook) checkVersion(version string) (newer string, err error) {
 	version, verified, isNewer := h.store.KnowsVersion(version)
 	if verified || version == "" { // without a version the session is judged by its records alone

@@ -88,7 +88,7 @@ func (w *Watch) Accept(e Event) {
 // examined at its next error or at the next start.
 const maxQueued = 1024
 
-// queueLocked queues a situation. It replaces an equal one that waits.
+// queueLocked queues a situation. If an equal one waits already, it is replaced.
 func (w *Watch) queueLocked(q Situation) {
 	w.queue = slices.DeleteFunc(w.queue, func(old Situation) bool {
 		return old.Session.ID == q.Session.ID && old.Cause == q.Cause && old.Failure.ID == q.Failure.ID
@@ -126,7 +126,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// next takes the situation that has waited longest; ok is false if none waits.
+// next removes and returns the situation that has waited longest; ok is false if none waits.
 func (w *Watch) next() (q Situation, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

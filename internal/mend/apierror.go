@@ -5,9 +5,9 @@ import (
 	"mend/repair"
 )
 
-// ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent stores or reports it,
-// or plain text. Of the agents that recognise it the one with the lowest rank wins, the first of several; if there is
-// none, the errors of the system and of all providers are tried.
+// ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent stores or reports it, or plain
+// text. If several agents recognise it, the lowest rank wins, and then the first agent. If none does, it is compared
+// with the errors of the system and of all providers.
 func (as Agents) ParseAPIError(input []byte) (found repair.APIError) {
 	for _, a := range as {
 		if e := a.ParseAPIError(input); e.Recognised && (!found.Recognised || e.Rank < found.Rank) {

@@ -11,9 +11,9 @@ import (
 	"mend/repair"
 )
 
-// spoiledThinking returns how a plan that restores an earlier state affects bound thinking, nil for no effect or if
-// unknown. It never removes any. valid is the number of blocks before the reverted change, which are valid again;
-// kept has records from a time when their content was valid.
+// spoiledThinking returns how a plan that restores an earlier state affects bound thinking; nil if it has no effect or
+// the effect is unknown. valid is the number of blocks that become valid again, because the plan reverts the changes
+// that spoiled them. Thinking with a signature in kept is valid, too.
 func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {
 	isChange := func(o change.Op) bool {
 		k := o.Ref.Kind
@@ -22,7 +22,7 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 	isRemoval := func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post == nil }
 	isCreation := func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Pre == nil }
 	if !slices.ContainsFunc(p.Ops, isChange) || slices.ContainsFunc(p.Ops, isRemoval) && !slices.ContainsFunc(p.Ops, isCreation) {
-		return nil // no request follows a session that is removed; a move removes and creates its record
+		return nil // a removed session has no next request; a moved one is removed and created
 	}
 	head, found, err := c.find(ctx, p.Session)
 	if err != nil || !found {
@@ -55,7 +55,7 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 	return &change.BoundThinking{Spoiled: n, Refused: q.Whole().Bound == request.Refused}
 }
 
-// countSpoiled returns how many of the thinking blocks that the changes spoiled still exist.
+// countSpoiled returns how many thinking blocks the changes spoiled without removing them.
 func countSpoiled(es []change.Entry) (n int) {
 	for _, e := range es {
 		if b := e.Cause.Bound; b != nil && !b.Removed {

@@ -51,10 +51,9 @@ func (c *Store) Space(
 	return space.Parts, sessions, err
 }
 
-// ProposeClean plans to remove data from the store to make room. what names the data in one word. The caller
-// must call Discard in any case. The error names the processes that have the store's database open, wraps
-// [repair.ErrBusy] if an agent uses one of the sessions, and [errors.ErrUnsupported] if the store has no such
-// data.
+// ProposeClean plans to remove data from the store to make room. what names the data in one word. The caller must call
+// Discard in any case. The error names the processes that have the store's database open. It wraps [repair.ErrBusy] if
+// an agent uses one of the sessions, and [errors.ErrUnsupported] if the store has no such data.
 func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequest) (agent.Cleaned, error) {
 	if err := c.Changeable(ctx); err != nil {
 		return agent.Cleaned{}, err
@@ -115,8 +114,8 @@ func (c *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 // A Selection selects sessions to remove: the named ones, or those that match both other fields.
 type Selection struct {
 	Named  []change.Head
-	Before time.Time // not used since; the zero time: all
-	Folder string    // of it or below; "" for all
+	Before time.Time // sessions not used since then; the zero time: all
+	Folder string    // sessions of this folder or below it; "" for all
 }
 
 // Select returns the selected sessions of the store, each followed by its subagents. A use of a subagent is a use of

@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// Related has the entries before and after an entry that changed a record of it, the nearest first, at most
+// Related has the entries that changed one of an entry's records before it and after it, the nearest first, at most
 // maxRelated each.
 type Related struct{ Follows, Again []change.Entry }
 
@@ -22,7 +22,7 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 	for _, e := range es {
 		q.Sessions[e.Session] = true
 		if slices.ContainsFunc(e.Ops, func(op change.OpInfo) bool { return op.Ref.Kind == change.KindProject }) {
-			q = journal.Query{} // several sessions share such a record
+			q = journal.Query{} // sessions share the record of a project
 			break
 		}
 	}
@@ -45,8 +45,8 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 	return related, nil
 }
 
-// earlierChanges returns for each wanted entry the entries before it in the list that changed one of its
-// records, the nearest first.
+// earlierChanges returns, for each wanted entry, the entries earlier in the list that changed one of its records, the
+// nearest first.
 func earlierChanges(all []change.Entry, wanted map[string]bool) map[string][]change.Entry {
 	type record struct {
 		store change.StoreID
@@ -82,8 +82,8 @@ func earlierChanges(all []change.Entry, wanted map[string]bool) map[string][]cha
 type Effect struct {
 	Holds, Before, Other int // the number of records with the content after the entry, before it, or another content
 
-	// Planned means that the change was planned again, and would change Changes of its own records. Refused is the
-	// reason if it cannot be planned.
+	// Planned means that the change could be planned again; the new plan has ops for Changes of the entry's records.
+	// Refused is the reason if it could not.
 	Planned bool
 	Changes int
 	Refused error
@@ -112,7 +112,7 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 	}
 	ops, err := c.planAgain(ctx, e)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // for this kind the records are enough
+	case errors.Is(err, errors.ErrUnsupported): // this kind of change cannot be planned again
 	case err != nil && !errors.Is(err, ErrNothingToDo):
 		x.Refused = err
 	default:

@@ -49,8 +49,8 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 	return e, err
 }
 
-// A StaleError reports a change of the session in the journal that is newer than the plan. The planned change may
-// already have been made, or undone, even if every record is unchanged. Nothing was changed.
+// A StaleError reports that the journal has a newer change of the session than the plan. The planned change may already
+// have been made, or undone, even if every record is unchanged. Nothing was changed.
 type StaleError struct{ Entry change.Entry }
 
 func (e *StaleError) Error() string {
@@ -70,8 +70,7 @@ func (e *StaleError) Failure() (fail.Code, string) {
 		"plan after it", e.Entry.ID)
 }
 
-// checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
-// was made.
+// checkSeen returns a [*StaleError] if the journal has a change of the plan's session that is newer than the plan.
 func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 	if p.Seen == nil {
 		return nil
@@ -83,8 +82,8 @@ func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 	return err
 }
 
-// newestEvent returns [change.Plan.Seen] for a new plan. A dry run needs no journal, so it ignores a journal that
-// cannot be read; Apply reports that.
+// newestEvent returns [change.Plan.Seen] for a new plan. It ignores a journal that cannot be read, because a dry run
+// needs none; Apply reports that error.
 func (c *Store) newestEvent() *uint64 {
 	var n uint64
 	if c.journal.readJournal(true, func(j *journal.Journal) error { n = j.NewestEvent(); return nil }) != nil {
@@ -94,16 +93,16 @@ func (c *Store) newestEvent() *uint64 {
 }
 
 // Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries with the
-// new states. Without any it writes nothing, but with sweep it removes files beside the store and the journal that no
-// entry needs. The error is a [txn.UndecidedError] with the undecided entries.
+// new states. If there are none, it writes nothing; but with sweep it removes files beside the store and the journal
+// that no entry needs. The error is a [txn.UndecidedError] with the undecided entries.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
 	if sweep {
 		dir, err := c.journal.Folder()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // do not create one for this
-			_, err := c.Sweep(ctx, false) // what a process built that was killed before its first change
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // do not create a journal
+			_, err := c.Sweep(ctx, false) // the files of a process that was killed before its first change
 			return nil, err
 		}
 	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {
@@ -134,7 +133,7 @@ type UndoRequest struct {
 	Only  []string // undo only these records; nil: all
 	Force bool     // even if records have changed since the repair
 	Redo  bool     // undo the newest undo of each entry instead
-	Named bool     // the user named the store, so it may just resemble the missing store of the entries
+	Named bool     // the user named the store: it is enough that it resembles the missing store of the entries
 }
 
 // Errors that undo, redo and resolve return.
@@ -236,7 +235,7 @@ func (c *Store) revert(
 	ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest,
 ) (change.Plan, error) {
 	lists, reverts, version := make([][]change.Op, len(es)), []*change.AppendPoint(nil), ""
-	archive := false // an archive, which is restored as a whole and overwrites nothing
+	archive := false // the data is in an archive, which is restored as a whole and overwrites nothing
 	for i, e := range es {
 		archive = archive || e.Kind() == change.KindRows || e.Kind() == change.KindTree
 		if owns, likely := c.owns(ctx, e); !owns && (!r.Named || !likely) {
@@ -253,7 +252,7 @@ func (c *Store) revert(
 		if e.Actor != nil {
 			version = e.Actor.AgentVersion
 		}
-		es[i].Ops, es[i].Cause = nil, change.Cause{} // large, and not needed
+		es[i].Ops, es[i].Cause = nil, change.Cause{} // no longer needed, and large
 	}
 	ops, err := undo.Revert(lists...)
 	var gap *change.ConflictError
@@ -294,7 +293,7 @@ func (c *Store) rebase(
 	if err == nil && len(done.Ops) == 0 {
 		err = nothing
 	}
-	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // such a change may have to be undone last
+	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // can depend on a later change
 	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) &&
 		!errors.Is(err, errElsewhere) {
 		return done, err
@@ -320,7 +319,7 @@ func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Pl
 		current = withParents(current, p.Ops)
 	}
 	if p.Session == change.NoSession && current == nil {
-		current = []change.Ref{} // no record is missing
+		current = []change.Ref{} // not nil: no session is missing
 	}
 	defaults, err := c.defaultRows(ctx, p.Ops, now)
 	if err != nil {
@@ -337,10 +336,10 @@ func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Pl
 	return p, c.checkLinks(ctx, p)
 }
 
-// checkElsewhere returns an error if a session has been moved since, and the ops would create a duplicate, or remove
-// its own record alone. now[i] is the current content of the record of ops[i].
+// checkElsewhere returns an error if a session of the ops is in another folder now: the ops would create it twice, or
+// leave its record behind. now[i] is the current content of the record of ops[i].
 func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*change.Image) error {
-	moves := map[string]bool{} // moves between two paths; the session is at one of them now
+	moves := map[string]bool{} // sessions with a record at one of the paths of the ops
 	for i, o := range ops {
 		if o.Ref.Kind == change.KindSession {
 			moves[o.Ref.Session] = moves[o.Ref.Session] || now[i] != nil
@@ -536,8 +535,8 @@ func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	return false, nil
 }
 
-// withParents returns current and the refs of the messages that the ops' records belong to. The result is
-// never nil: nil would mean that the session does not exist.
+// withParents returns current and the refs of the messages that the ops' records belong to. The result is not nil,
+// because nil means that the session does not exist.
 func withParents(current []change.Ref, ops []change.Op) []change.Ref {
 	all := append([]change.Ref{}, current...)
 	seen := map[string]bool{}

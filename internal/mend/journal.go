@@ -182,8 +182,8 @@ func (l *Journal) Log(q journal.Query) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.List(q) })
 }
 
-// Each yields the entries that Log lists, one at a time, and then its error, if any. The journal is held meanwhile,
-// see [Journal.Hold].
+// Each yields the entries that Log lists, one at a time; after them the error, if there is one. The journal is held
+// meanwhile, see [Journal.Hold].
 func (l *Journal) Each(q journal.Query) iter.Seq2[change.Entry, error] {
 	return func(yield func(change.Entry, error) bool) {
 		defer l.Hold()()
@@ -262,8 +262,8 @@ func (l *Journal) Old(t time.Time) ([]string, error) {
 	return readOf(l, func(j *journal.Journal) ([]string, error) { return j.Old(t) })
 }
 
-// GC removes the images of entries that began before t, except pending and conflicted ones: of the entries in only,
-// or of all if only is nil. The entries stay but can no longer be undone.
+// GC removes the images of entries that began before t, except pending and conflicted ones. If only is not nil, it
+// removes only the images of these entries. All entries stay, but can no longer be undone.
 func (l *Journal) GC(ctx context.Context, t time.Time, only []string) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		freed, err = j.GC(ctx, t, only)

@@ -94,9 +94,9 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	})
 }
 
-// Copyable returns how many sessions of List have or would have copies of their own: all except sessions that
-// are part of another session's copy and, if any session has a copy, sessions without a message. kept has the
-// sessions with a copy. Sessions that were not read before ctx ended are counted, too.
+// Copyable returns how many of the sessions have or would have copies of their own. It does not count sessions that are
+// part of another session's copy and, if any session has a copy, sessions without a message. kept has the sessions with
+// a copy. Sessions that were not read before ctx ended are counted.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
 		if _, isKept := kept[h.ID]; h.ID == "" || !isKept && c.store.CopyOwner(h) != "" {
@@ -120,10 +120,10 @@ type Kept struct {
 	Err     error
 }
 
-// KeepAll yields the outcome of copying the sessions, all sessions of the store if heads is nil. Sessions and stores
-// without a change since the last copy are not read. With dry it writes nothing, and yields a session without reading
-// it. The error is about the list, or about the copies: then copies of earlier sessions may be missing, too. An Err
-// without a session means that sessions may be missing from the list.
+// KeepAll yields the outcome of copying the sessions; nil means all sessions of the store. Sessions and stores that
+// have not changed since the last copy are not read. With dry it writes nothing, and reads no session. The error is
+// about the list or the copies; in the second case, copies of earlier sessions may be missing. An Err without a session
+// means that the list may be incomplete.
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {
@@ -178,7 +178,7 @@ func (c *Store) KeepAll(
 	return k.Flush()
 }
 
-// splitStray splits a list into its sessions and what is not a session.
+// splitStray splits a list into sessions and entries that are not sessions.
 func splitStray(all []change.Head) (sessions, stray []change.Head) {
 	isStray := func(h change.Head) bool { return h.ID == "" }
 	if !slices.ContainsFunc(all, isStray) {

@@ -24,7 +24,7 @@ type laterChange struct {
 // noRows is the digest of an empty list of removed rows.
 var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
 
-// later returns the changes in force that are newer than an entry which the plan undoes, newest first.
+// later returns the changes in force that are newer than after, an entry that the plan undoes; newest first.
 func (c *Store) later(
 	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
 ) (all []laterChange, err error) {
@@ -40,7 +40,7 @@ func (c *Store) later(
 	switch {
 	case undone.Kind() == change.KindRows:
 		about, _, err = c.archivedSessions(ctx, undone)
-	case p.Session == change.NoSession: // a change that accompanies sessions
+	case p.Session == change.NoSession: // a change made together with changes of sessions
 		for e, errOne := range j.Each(journal.Query{Operation: after.Operation}) {
 			about[e.Session], err = true, errOne
 		}
@@ -75,20 +75,20 @@ func (c *Store) later(
 			}
 			file = file || o.Ref.Kind == change.KindSession
 		}
-		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // these include the lines
+		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // the file has the lines
 		all = append(all, l)
 	}
 	return all, err
 }
 
-// isWithinSession reports whether a plan changes only records of its session: changes of other sessions do not concern it.
+// isWithinSession reports whether a plan changes only its session: then changes of other sessions do not matter.
 func isWithinSession(p change.Plan) bool {
 	return p.Session != "" && p.Session != change.NoSession && !slices.ContainsFunc(p.Ops, func(o change.Op) bool {
 		return o.Ref.Session != p.Session && o.Ref.Kind != change.KindFolder
 	})
 }
 
-// archivedSessions returns the sessions with rows in an entry's archive, and the entirely removed ones among them;
+// archivedSessions returns the sessions with rows in an entry's archive, and those of them that were removed entirely;
 // none if the archive no longer exists.
 func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, removed map[string]bool, err error) {
 	if kept := c.store.KeptFiles(""); kept != nil && kept.Keeps(e.Ops[0]) {
@@ -122,9 +122,9 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	return nil
 }
 
-// checkAgain returns an error if a later change in force wrote a record again, even if the record is as the
-// undone change left it: for example a session that was removed, restored and removed again. After this undo,
-// that later change could not be undone.
+// checkAgain returns an error if a later change in force wrote one of the records again, because that change could not
+// be undone after this undo. This also holds if the record is now as the undone change left it: for example, a session
+// that was removed, restored and removed again.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 	records := map[change.Ref]bool{}
 	for _, o := range p.Ops {
@@ -196,9 +196,9 @@ func nameLater(err error, p change.Plan, later []laterChange) error {
 	return err
 }
 
-// checkProject returns an error if an undo removes a project that a session belongs to, or would belong to
-// after the undo of a later change: the session would refer to nothing. If force is set, a project that mend
-// gave to no session is removed, because it may have been missing before the change, too.
+// checkProject returns an error if an undo removes a project that a session belongs to, or would belong to after the
+// undo of a later change: the session would refer to nothing. With force only sessions that mend has changed since then
+// count: for others the project may have been missing before the change, too.
 func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.Plan) error {
 	removed, own := "", map[string]bool{} // sessions changed by the plan
 	for _, o := range p.Ops {

@@ -17,15 +17,15 @@ import (
 	"mend/txn"
 )
 
-// Agents have the stores that can be opened.
+// Agents are the agents whose stores can be opened.
 type Agents []agent.Agent
 
-// Options select a store and a journal. Except for Agents, the zero value means the user's own: the store
-// that an agent of the list finds first, and its journal.
+// Options select a store and a journal. Agents is required. The zero values of all other fields select the first store
+// that an agent finds, and the user's journal.
 type Options struct {
 	Agents       Agents
 	Store        string   // a path in or above the store; "" to look for it
-	Layout       string   // of the store; "" to find it by looking
+	Layout       string   // of the store; "" to detect it
 	Journal      *Journal // nil for the user's journal
 	Cache        string   // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
 	AgentVersion string   // of the agent that will read the store; "" for the newest that wrote to it
@@ -161,8 +161,8 @@ const (
 	clockStep = 2 * time.Minute // the difference between two machines' clocks that is tolerated
 )
 
-// countFuture returns how many sessions are dated in the future, 0 if they are so few that the machine's
-// clock may be right.
+// countFuture returns how many sessions are dated in the future; 0 if they are too few to show that the machine's clock
+// is wrong.
 func countFuture(heads []change.Head, now time.Time) int {
 	ahead, recent := 0, 0
 	for i := range heads {

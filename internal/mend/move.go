@@ -110,7 +110,7 @@ func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
 	return s.Busy
 }
 
-// leave excludes the sessions that began after the old folder was created again, if others began before.
+// leave excludes the sessions that began after the old folder was created again, if there are also older ones.
 func (m *Move) leave(born time.Time) {
 	later := func(r agent.Relocation) bool {
 		return !born.IsZero() && time.UnixMilli(r.Head.Created).After(born)
@@ -135,14 +135,14 @@ func relativePath(folder, path string) (rest string, in bool) {
 	return rest, err == nil && filepath.IsLocal(rest)
 }
 
-// isBelow reports whether a path is already in the new folder, if that is below the old one.
+// isBelow reports whether the new folder is below the old one, and the path is already in the new folder.
 func isBelow(from, to, path string) bool {
 	_, nested := relativePath(from, to)
 	_, in := relativePath(to, path)
 	return nested && in
 }
 
-// nearest returns the folder at rest below to, or the nearest one above that exists.
+// nearest returns the folder to/rest, or its nearest parent that exists.
 func nearest(to, rest string) string {
 	for at := filepath.Join(to, rest); ; at = filepath.Dir(at) {
 		if at == to || !place.Gone(at) {
@@ -255,7 +255,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 			if i < 0 {
 				return 0
 			}
-			return len(stores) - projects[i].store // a repository of the first agent's sessions ranks highest
+			return len(stores) - projects[i].store // the first agent's sessions rank highest
 		}})
 		all = append(all, f)
 	}

@@ -8,10 +8,10 @@ import (
 	"mend/journal"
 )
 
-// Newest returns the ids of what "undo" reverts by default: the wanted entries of the newest operation that is in
-// force and is not an undo, newest first. An entry is in force if it is committed and not undone. A redo is in force
-// while everything that it applied again is; if a part was undone alone, undo reverts the rest. Pending entries
-// count, because their outcome must be known first. Entries without undo data do not.
+// Newest returns the ids of what "undo" reverts by default: the wanted entries of the newest operation that is in force
+// and is not an undo, newest first. An entry is in force if it is committed and not undone. A redo is in force while
+// all changes that it applied again are; if only some of them are, undo reverts those. Pending entries count, because
+// their outcome must be known first. Entries without undo data do not.
 func (l *Journal) Newest(wanted func(change.Entry) bool) ([]string, error) {
 	return l.newest(wanted, entriesInForce)
 }
@@ -72,7 +72,7 @@ func (l *Journal) newest(
 }
 
 // notUndone yields the committed entries of a query that are not undone, undos included, and then the error if there is
-// one. A redo counts as undone if everything that it applied again was undone by its own id since.
+// one. A redo counts as undone if each change that it applied again was undone later under the change's own id.
 func notUndone(j *journal.Journal, q journal.Query) iter.Seq2[change.Entry, error] {
 	q.State, q.Undone = change.Committed, new(false)
 	return func(yield func(change.Entry, error) bool) {

@@ -11,7 +11,7 @@ import (
 	"mend/internal/fail"
 )
 
-// A otherStore is another store of the agent, with its sessions that this store lacks.
+// An otherStore is another store of the agent, with its sessions that this store lacks.
 type otherStore struct {
 	store  *Store
 	heads  []change.Head
@@ -59,7 +59,7 @@ func (c *Store) openAt(path string) (*Store, error) {
 	return Open(o)
 }
 
-// CheckOther returns an error if a path is no store of the agent.
+// CheckOther returns an error if a path is not a store of the agent.
 func (c *Store) CheckOther(path string) error {
 	_, err := c.openAt(path)
 	return err

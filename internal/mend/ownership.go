@@ -18,8 +18,8 @@ func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	return owns
 }
 
-// owns is Owns. If it is false, likely reports whether the store of the entry is missing and every record here is as
-// before or after the entry. Many stores are likely if the entry removed all its records.
+// owns is Owns. If it returns false, likely reports whether the store of the entry is missing, and every record here is
+// as before or after the entry. If the entry removed all its records, likely can be true for several stores.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
@@ -38,7 +38,7 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.compareRecords(ctx, e)
-	// a database has been exchanged since
+	// a change of a whole database has replaced the file
 	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase
 	kept := c.store.KeptFiles("")
 	return some || kept != nil && slices.ContainsFunc(e.Ops, kept.Keeps) || same && (all || c.has(ctx, e.Session)), same,

@@ -60,7 +60,7 @@ func (r *Restorable) Time() time.Time {
 	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
 }
 
-// setCopy sets the copy; nil for none.
+// setCopy sets the copy; nil means that there is none.
 func (r *Restorable) setCopy(s *keep.State) {
 	if s != nil {
 		r.Kept, r.KeptAt = s.Messages, s.Time
@@ -193,7 +193,7 @@ func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
 ) (r Restorable, from *keep.State, ok bool, err error) {
 	shown := repair.ShownAs(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
-		// these are for mend move, or must not be changed
+		// mend move fixes a missing folder; a session that was taken over must not be changed
 		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver
 	}))
 	r = Restorable{Session: f.Session, State: string(shown)}
@@ -266,7 +266,7 @@ func (c *Store) findMissing(
 		if ctx.Err() != nil {
 			return nil, agent.Lack{}, ctx.Err()
 		}
-		if err != nil { // it cannot be restored from there
+		if err != nil { // this copy cannot be restored
 			failed = cmp.Or(failed, err)
 			continue
 		}
@@ -349,7 +349,7 @@ func (c *Store) presentContent(ctx context.Context, head change.Head, states []k
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
-	if err != nil && ctx.Err() == nil { // an unreadable session has nothing of what was kept
+	if err != nil && ctx.Err() == nil { // all content of an unreadable session counts as missing
 		return current{}, nil
 	}
 	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records},
@@ -367,9 +367,9 @@ func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
 	return k.States(keep.Query{Store: c.HasCopiesOf, Session: session})
 }
 
-// HasCopiesOf reports whether the copies of the store id can be restored into this one: it is this store or, if
-// the copies are in a second place, a store of the agent that this machine does not have. The folders of another
-// machine may be elsewhere; of several databases the one with the same name counts.
+// HasCopiesOf reports whether the copies of the store id can be restored into this one: it is this store or, if the
+// copies are in a second place, a store of the agent that this machine does not have. That store may have another path
+// on its machine, but a database must have the same file name.
 func (c *Store) HasCopiesOf(id change.StoreID) bool {
 	own := c.ID()
 	if own.Same(id) || c.journal.Copies == "" {
@@ -458,7 +458,7 @@ func (as Agents) Folders(id change.StoreID) []string {
 	return nil
 }
 
-// agentOf returns the agent of a store, and none if it is not in the list.
+// agentOf returns the agent of a store; none if it is not in the list.
 func (as Agents) agentOf(id change.StoreID) Agents {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
@@ -467,9 +467,8 @@ func (as Agents) agentOf(id change.StoreID) Agents {
 	return as[i : i+1]
 }
 
-// Gone returns the sessions with a copy in k, which may be nil, or in another store, that this store no
-// longer has: in their last copied state, newest first. unread is the error of other stores that cannot be
-// read.
+// Gone returns the sessions that this store no longer has, but another store or a copy in k, which may be nil, has: in
+// their last copied state, newest first. unread is the error of other stores that cannot be read.
 func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unread, err error) {
 	kept, err := c.keptSessions(k)
 	if err != nil {
@@ -708,7 +707,7 @@ func (c *Store) restoreOps(
 		done.Files.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), isTranscript)
 		return done, nil
 	}
-	if !r.Gone { // otherwise it lists the store in vain
+	if !r.Gone { // a missing session has no thinking to spoil; looking for it would list the store
 		done.Plan.Cause.Bound = c.spoiledThinking(ctx, done.Plan, 0, ops)
 	}
 	return done, c.checkLinks(ctx, done.Plan)
@@ -723,8 +722,8 @@ func isTranscript(o change.Op) bool { return o.Ref.Kind == change.KindTranscript
 // IsAside reports whether the plan moves a transcript that [Store.BuildAside] builds.
 func (r *Restored) IsAside() bool { return slices.ContainsFunc(r.Plan.Ops, isTranscript) }
 
-// loadAside is [keep.Keep.Load] for a missing session, with the op that moves its transcript into place. The
-// error wraps [errors.ErrUnsupported] if the session has no transcript, or one that can be loaded.
+// loadAside is [keep.Keep.Load] for a missing session, with the op that moves its transcript into place. The error
+// wraps [errors.ErrUnsupported] if the session has no transcript, or a transcript that fits into memory.
 func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from *keep.State) (ops []change.Op, err error) {
 	if done.State != Deleted || from.Size < asideSize {
 		return nil, errors.ErrUnsupported
@@ -811,7 +810,7 @@ func (c *Store) restoreBeforeRepair(
 	}
 	p, err := c.ProposeUndo(ctx, UndoRequest{IDs: ids, Force: r.Force})
 	if err != nil {
-		return e, done, false, nil // it cannot be restored from the journal alone
+		return e, done, false, nil // the journal alone is not enough
 	}
 	p.Cause.Text = "before repair " + e.ID
 	return e, Restored{Plan: p, Session: head, State: p.Cause.Text}, true, nil

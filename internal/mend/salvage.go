@@ -15,7 +15,7 @@ import (
 	"mend/repair"
 )
 
-// A Salvage is the content read from a damaged database, and the plan that replaces it by a new one.
+// A Salvage is the content read from a damaged database, and the plan that replaces the database with a new one.
 type Salvage struct {
 	agent.Salvaged
 

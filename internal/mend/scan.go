@@ -79,10 +79,10 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 	}
 }
 
-// CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it, its
-// schema, its free list, and the whole file, unless it is larger than most bytes; 0 for any size. The error is a
-// [*change.DamagedError] if it is damaged; the content that can be read is still right. A store made by
-// [Store.WithCache] checks each state of a file once; its next scan of all sessions records the damage.
+// CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it, its schema,
+// its free list, and the whole file if it has at most `most` bytes, or if most is 0. The error is a
+// [*change.DamagedError] if it is damaged; content that can be read is still correct. A store made by [Store.WithCache]
+// checks each state of a file once; its next scan of all sessions records the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	info, err := os.Stat(c.store.ID().Root)
 	if err != nil || c.pass != nil && c.pass.knownSound() {
@@ -124,7 +124,7 @@ func (c *Store) CheckListed(heads []change.Head) error {
 	return c.store.CheckAccess(false)
 }
 
-// ScanOne scans one session. The error is the one of the context or of the finding.
+// ScanOne scans one session. The error is the finding's error or the context's.
 func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, err error) {
 	for found = range c.Scan(ctx, []change.Head{head}) {
 	}

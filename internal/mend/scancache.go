@@ -111,7 +111,7 @@ func (p *pass) identify(texts ...string) string {
 	return string(sum[:])
 }
 
-// stateOf identifies the state of the store, "" if the stamp is zero.
+// stateOf returns an identifier of the store's state, "" if the stamp is zero.
 func (p *pass) stateOf(s change.Stamp) string {
 	if s.Sum == ([32]byte{}) {
 		return ""
@@ -190,7 +190,7 @@ func (p *pass) start(heads []change.Head) {
 	p.c.store.Refresh()
 }
 
-// settingsOf identifies everything that a session's result depends on besides its records.
+// settingsOf returns an identifier of everything that a session's result depends on besides its records.
 func (p *pass) settingsOf(head change.Head) string {
 	own := p.c.store.Settings(head)
 	if id, ok := p.known.Load(own); ok {
@@ -207,7 +207,7 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) *s
 	if r == nil || r.Settings != settings {
 		return nil
 	}
-	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
+	if p.damage != nil && *p.damage != "" { // the damage may affect any session
 		return nil
 	}
 	if !p.current {
@@ -230,7 +230,7 @@ func (p *pass) add(r *scancache.Result) {
 	p.found = append(p.found, r)
 }
 
-// save replaces the cache by the results of a scan of all sessions.
+// save replaces the cache with the results of a scan of all sessions.
 func (p *pass) save(ctx context.Context) {
 	cache, damage, listed := p.c.cache(), p.knownDamage(), p.state != ""
 	p.cached = nil
@@ -241,7 +241,7 @@ func (p *pass) save(ctx context.Context) {
 	latest := cache.Load(p.c.opt.Now()) // another process may have written it
 	next := &scancache.File{Written: p.c.opt.Now(), Damage: damage, Sound: latest.Sound}
 	for i, r := range p.found {
-		if id := p.heads[i].ID; latest.Invalidations(id) > p.kept.Invalidations(id) { // perhaps it was read before it was changed
+		if id := p.heads[i].ID; latest.Invalidations(id) > p.kept.Invalidations(id) { // changed by mend, perhaps after this scan read it
 			r, listed = nil, false
 		}
 		next.Sessions = append(next.Sessions, scancache.Session{Head: p.heads[i], Result: r})
@@ -255,7 +255,7 @@ func (p *pass) save(ctx context.Context) {
 	cache.Save(next)
 }
 
-// build identifies the build of the program by the size and the time of its file, "" if they are unknown.
+// build returns an identifier of the program's build: the size and the time of its file, "" if they are unknown.
 func build() string {
 	program, err := os.Executable()
 	if err != nil {

@@ -30,8 +30,8 @@ func (as Agents) Stores() []Located {
 }
 
 // open opens the named store, or else the first one that an agent finds, and returns the name of that agent. If no
-// agent can open one, the error is from the first agent that recognizes the store, or else may not read one; or else
-// it lists where all agents have looked.
+// agent can open the named store, it returns the error of the first agent that recognizes it, else the first error
+// about access or a link, else the list of the places that were searched.
 func (o Options) open() (st agent.Store, name string, err error) {
 	var errs []error
 	for _, a := range o.Agents {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BirthTime returns the creation time of the folder at a path, the zero time if it is unknown, and for a link.
+// BirthTime returns the creation time of the folder at a path; the zero time for a link, or if unknown.
 func BirthTime(path string) time.Time {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_TYPE, &st)

@@ -1,4 +1,4 @@
-// Package place finds where a missing folder may be now: it was renamed, or moved with a folder above it. It only makes
+// Package place searches for a missing folder that was renamed, or moved with a folder above it. It only makes
 // proposals, and changes nothing.
 //
 // It may import internal/git and internal/userdir. Read [Finder.Find] first.
@@ -43,7 +43,7 @@ type Candidate struct {
 	Same bool // it is in the same repository
 	Here bool // the user's current folder
 
-	sure   int  // how certain it is that it is the same repository, see [Search]
+	sure   int  // the certainty that the repository is the same, see [Search]
 	linked bool // in a linked work tree, not the main one
 	name   int  // the edit distance between both names
 	far    int  // the number of folders between both paths
@@ -63,7 +63,7 @@ func (c Candidates) Certain() bool {
 	return !c.cut && len(c.All) > 0 && c.All[0].Same && (len(c.All) == 1 || !c.All[1].Same)
 }
 
-// Gone reports whether no folder exists at a path. If that is unknown it returns false.
+// Gone reports whether no folder exists at a path, false if that is unknown.
 func Gone(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -175,8 +175,8 @@ type search struct {
 // maxNames is the maximum number of names that a search reads.
 const maxNames = 20_000
 
-// subfolders returns the subfolders of a folder, without hidden ones, and adds the number of names to read.
-// It returns none if there are more than maxNames.
+// subfolders returns the subfolders of a folder, without hidden ones, and adds the number of names read to read. It
+// returns none if read already exceeds maxNames.
 func (f *Finder) subfolders(dir string, read *int) []string {
 	if *read > maxNames {
 		return nil
@@ -274,7 +274,7 @@ func (f *Finder) treeOf(dir string) tree {
 	return t
 }
 
-// confidence returns how certain it is that a work tree is of the missing folder's repository.
+// confidence returns how certain it is that a work tree belongs to the missing folder's repository.
 func (g *search) confidence(top string) int {
 	n, known := g.sure[top]
 	if !known && top != "" && g.Same != nil && g.ctx.Err() == nil {
@@ -301,7 +301,7 @@ func (g *search) add(dir string, like bool) {
 			dir = t.top
 		}
 	}
-	for _, root := range slices.Backward(g.roots) { // the longest path below it first
+	for _, root := range slices.Backward(g.roots) { // the root with the longest path below it first
 		named := strings.EqualFold(filepath.Base(dir), filepath.Base(root))
 		if (!c.Same || g.inside) && !named && (!like || root != g.roots[len(g.roots)-1]) {
 			continue

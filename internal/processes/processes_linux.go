@@ -51,7 +51,7 @@ func (p Process) path(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(int(p)), name)
 }
 
-// Path returns the path under which this process finds the file that p knows by the given name.
+// Path returns the path at which this process finds the file that has the given name in p.
 func (p Process) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return p.path("root") + name
@@ -183,7 +183,7 @@ func Locking(ino uint64, at int64) ([]Process, error) {
 		}
 		first, err := strconv.ParseInt(f[6], 10, 64)
 		last, lerr := strconv.ParseInt(f[7], 10, 64)
-		if err != nil || at < first || lerr == nil && at > last { // the last may be EOF
+		if err != nil || at < first || lerr == nil && at > last { // last may be "EOF"
 			continue
 		}
 		pid, err := strconv.Atoi(f[4])

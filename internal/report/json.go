@@ -22,7 +22,7 @@ var idFields = map[string]string{
 	"id": "prt", "sessionID": "ses", "messageID": "msg", "parentID": "msg", "projectID": "project", "callID": "call", "partID": "prt",
 }
 
-// A description stands for content that has no value.
+// A description describes content that cannot be decoded.
 type description string
 
 // decode returns the value of a JSON text, or a [description] if the text is not valid.
@@ -87,7 +87,7 @@ func (r *redactor) addIDsIn(v any) {
 // maxMembers is how many members or elements of one value are compared.
 const maxMembers = 200
 
-// leaves yields the redacted values without members in a value, with their paths. field is the name of its field; free
+// leaves yields the redacted leaf values in a value, with their paths. field is the name of the value's field; free
 // means that it is below a field with free content. Times are relative to zero.
 func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yield func(path, value string)) {
 	switch v := v.(type) {

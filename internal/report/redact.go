@@ -141,7 +141,7 @@ func isKnown(word string) bool {
 	return vocabulary()[strings.ToLower(word)]
 }
 
-// isKnownValue reports whether all words of a value are known. A path or a sentence does not have this form.
+// isKnownValue reports whether all words of a value are known. Paths and sentences do not have the form of a value.
 func isKnownValue(s string) bool {
 	if len(s) > 40 || !valueForm().MatchString(s) {
 		return false
@@ -192,5 +192,5 @@ func (r *redactor) sentence(s string) string {
 		}
 		return hidden
 	})
-	return repeatedForm().ReplaceAllLiteralString(s, hidden) // so that the number of words does not show
+	return repeatedForm().ReplaceAllLiteralString(s, hidden) // to hide the number of words
 }

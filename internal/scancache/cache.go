@@ -31,9 +31,9 @@ import (
 	"mend/repair"
 )
 
-// A File is the cache of a store. The texts that identify something include the build of mend.
+// A File is the cache of a store. The texts that identify a state or settings include the build of mend.
 type File struct {
-	Written  time.Time // no result is newer
+	Written  time.Time // after the time of every result
 	Damage   string    // of the file of the store as a whole; "" for none, or if mend changed the store since
 	Sessions []Session // all sessions of the store
 
@@ -61,13 +61,13 @@ type Result struct {
 	Diagnoses  []repair.Diagnosis
 }
 
-// A Key identifies a session. In a tree two projects may have a session of the same id.
+// A Key identifies a session. In a tree two projects may have a session with the same id.
 type Key struct{ folder, project, id string }
 
 // KeyOf returns the key of a session.
 func KeyOf(h *change.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
 
-// Invalidations returns how often mend was about to change the session since the file was written.
+// Invalidations returns how often mend began to change the session since the file was written.
 func (f *File) Invalidations(id string) int { return f.forgotten[id] }
 
 // A Cache is the cache file of one store.
@@ -76,9 +76,9 @@ type Cache struct {
 	warn func(string)
 }
 
-// New returns the cache in folder dir of the store of that kind at root. With an empty dir there is no file,
-// and nothing is cached. warn, if not nil, is called with a sentence for the user when the file or the folder
-// is not safe to use.
+// New returns the cache in folder dir for the store of this kind at root. With an empty dir there is no file, and
+// nothing is cached. warn, if not nil, is called with a sentence for the user when the file or the folder is not safe
+// to use.
 func New(dir, kind, root string, warn func(string)) *Cache {
 	if dir == "" {
 		return &Cache{}
@@ -109,8 +109,8 @@ func (c *Cache) Forget(id string) {
 // maxSize limits the file, in bytes. A session takes some 300.
 const maxSize = 32 << 20
 
-// Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since the file
-// was written, it is empty: a result may be valid only later.
+// Load returns the content of the file. It returns an empty File if the file cannot be used, or is dated in the future:
+// the clock was set back, and the results may not be valid yet.
 func (c *Cache) Load(now time.Time) *File {
 	f, err := c.read()
 	switch {

@@ -40,9 +40,9 @@ type SummarySession struct {
 
 const worstKept = 20
 
-// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none; err is why it could not be
-// examined, and worst is then [repair.Broken]. It ignores a session without an id, which stands for records without a
-// session. fixable is whether a broken diagnosis has a fix, shown how the agent shows the session.
+// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none. err is why it could not be
+// examined; worst is then [repair.Broken]. fixable means that a broken diagnosis has a fix, and shown is how the agent
+// shows the session. A session without an id stands for records without a session, and is not counted.
 func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Shown, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
@@ -83,7 +83,7 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 	}
 }
 
-// Healthy returns the number of judged sessions with nothing but notes.
+// Healthy returns the number of judged sessions with no findings other than notes.
 func (s *Summary) Healthy() int {
 	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost-s.TakenOver)
 }

@@ -19,7 +19,7 @@ var ErrDeclined error = fail.New(fail.Refused, "", "cancelled; nothing was chang
 // ErrCannotAsk means that no question can be asked.
 var ErrCannotAsk error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation")
 
-// MayAsk returns an error that wraps [ErrCannotAsk] without a terminal, and in JSON mode.
+// MayAsk returns an error that wraps [ErrCannotAsk] if there is no terminal, and in JSON mode.
 func (t *Terminal) MayAsk() error {
 	switch {
 	case t.JSON:
@@ -43,7 +43,7 @@ func (t *Terminal) Input() *bufio.Reader {
 	return t.stdin
 }
 
-// DiscardTyped drops the rest of a pasted text, so that it answers no question and no shell runs it.
+// DiscardTyped drops the rest of a pasted text, so that it does not answer a question and is not run by the shell.
 func (t *Terminal) DiscardTyped() {
 	_, _ = t.Input().Discard(t.Input().Buffered())
 	if tty, ok := t.In.(*os.File); ok {

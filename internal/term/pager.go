@@ -24,8 +24,8 @@ func (t *Terminal) Page(print func(*Terminal)) {
 	cmd := pagerCommand(command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), t.Out, t.Err
 	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // there is no such pager
-		_, _ = t.Write(text.Bytes()) // Lost reports it
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // the pager could not be run
+		_, _ = t.Write(text.Bytes()) // WriteError reports an error
 	}
 }
 
@@ -40,8 +40,8 @@ func (t *Terminal) pager() string {
 	return "less"
 }
 
-// pagerCommand returns the process of a pager. Less ends at once if the text fits on the
-// screen, and shows colours, unless the user set $LESS.
+// pagerCommand returns the command that runs a pager. Less ends at once if the text fits on the screen, and shows
+// colours, unless the user set $LESS.
 func pagerCommand(command string) *exec.Cmd {
 	words := strings.Fields(command)
 	cmd := exec.Command(words[0], words[1:]...)

@@ -1,6 +1,6 @@
-// Package term is terminal input and output: wrapped, aligned and coloured text, a pager for long text, progress,
+// Package term handles terminal input and output: wrapped, aligned and coloured text, a pager for long text, progress,
 // questions, and a list to pick from. Without a terminal, texts are neither wrapped nor coloured, and nothing is asked.
-// No printed text controls the terminal, breaks a line or has a colour of its own: what is no [Text] is escaped.
+// No printed text can control the terminal, break a line or set a colour: every value that is not a [Text] is escaped.
 //
 // It may import internal/fail. Read [Terminal.Ask] and [Terminal.PrintRows] first.
 package term
@@ -57,8 +57,8 @@ func (t *Terminal) Clone() *Terminal {
 	return &Terminal{In: t.In, Out: t.Out, Err: t.Err, CanAsk: t.CanAsk, CanDraw: t.CanDraw, Width: t.Width, ErrWidth: t.ErrWidth}
 }
 
-// Write writes data unchanged to standard output, and keeps the first error for [Terminal.Lost], except a
-// closed pipe.
+// Write writes data unchanged to standard output, and keeps the first error for [Terminal.WriteError], except a closed
+// pipe.
 func (t *Terminal) Write(b []byte) (int, error) {
 	n, err := t.Out.Write(b)
 	t.keep(err)

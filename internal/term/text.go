@@ -15,8 +15,8 @@ import (
 	"github.com/fatih/color"
 )
 
-// A Text is text for a terminal: escaped, with the colours and ends of lines of this package. Only this package
-// makes one, except of a constant. What prints takes any value, and escapes it if it is no Text.
+// A Text is text for a terminal: escaped, except for the colours and line ends of this package. Outside this package,
+// only constants become a Text. The printing functions accept any value, and escape it if it is not a Text.
 type Text string
 
 // The styles. Colours are used if standard output is a terminal and NO_COLOR is not set.
@@ -36,7 +36,7 @@ func style(attributes ...color.Attribute) func(value any) Text {
 	return func(value any) Text { return Text(c.Sprint(toText(value))) }
 }
 
-// toText returns the text of a value, which has no controls unless it is a Text.
+// toText returns the text of a value, escaped unless it is a Text.
 func toText(value any) Text {
 	if text, ok := value.(Text); ok {
 		return text
@@ -54,7 +54,7 @@ func Sprintf(format string, args ...any) Text {
 	return Text(fmt.Sprintf(format, args...))
 }
 
-// isNumber reports whether a value is a number or a truth value without a text of its own.
+// isNumber reports whether a value is a number or a boolean without a text of its own.
 func isNumber(value any) bool {
 	switch value.(type) {
 	case nil, error, fmt.Stringer:
@@ -86,8 +86,8 @@ func Command(command string) Text {
 	return Bold(Text(strings.ReplaceAll(string(Escape(command)), " ", hardBlank)))
 }
 
-// Escape escapes control characters, ends of lines too, and invalid UTF-8 as in a Go string, so that stored text
-// cannot control the terminal.
+// Escape escapes control characters, line ends and invalid UTF-8 as in a Go string, so that stored text cannot control
+// the terminal.
 func Escape(s string) Text {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }) {
 		return Text(s)

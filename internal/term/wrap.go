@@ -21,8 +21,8 @@ type Row [2]Text
 // listRow matches a row of a definition list: an indented term, two spaces, its meaning.
 var listRow = regexp.MustCompile(`^  (\S.*?)(?:  +(\S.*))?$`)
 
-// Rows splits a text into rows. Lines of a paragraph are joined, and so are lines that continue the
-// meaning of a term, which are indented further.
+// Rows splits a text into rows. Lines of a paragraph are joined. A line with a larger indent than a term continues the
+// term's meaning.
 func Rows(text string) []Row {
 	var rows []Row
 	for line := range strings.Lines(strings.Trim(text, "\n") + "\n\n") {
@@ -89,8 +89,8 @@ func Wrap(text Text, width int) Text {
 	return Text(strings.ReplaceAll(wrapped, hyphen, "-"))
 }
 
-// Align returns a line for each row: its cells in columns two blanks apart, cut to width, or not cut if width
-// is 0. A cell that is no [Text] is escaped. Columns without text are left out. The last column is not padded, so a
+// Align returns a line for each row: its cells in columns two blanks apart, cut to width, or not cut if width is 0. A
+// cell that is not a [Text] is escaped. Columns without text are left out. The last column is not padded, so a
 // right-to-left title moves no other cell.
 func Align(rows [][]any, width int) []Text {
 	var widths []int

@@ -74,14 +74,14 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		m.pressFilter(k)
 		return nil
 	}
-	m.message = "" // it was about the previous step
+	m.message = "" // the message was about the previous step
 	switch {
 	case m.scroll(key):
 	case key == "esc", key == "backspace", key == "q" && m.title != "":
 		m.goBack()
 	case key == "q":
 		return m.quit()
-	case m.title != "": // it may not be about the selected session
+	case m.title != "": // the text may be about another session
 	case key == "?":
 		m.title, m.text = "Keys", scroller{text: m.helpLines()}
 	case key == "enter" && m.right:

@@ -128,7 +128,7 @@ type cursor struct{ at, top int }
 // move moves the cursor in a list of n items.
 func (c *cursor) move(by, n int) { c.at = max(min(c.at+by, n-1), 0) }
 
-// window returns the range of n rows that a screen of that height shows if the cursor is at a row.
+// window returns the range of the n rows that a screen of that height shows if the cursor is at row at.
 func (c *cursor) window(at, n, height int) (from, to int) {
 	if at == 1 { // the heading above the first item
 		at = 0

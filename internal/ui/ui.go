@@ -36,7 +36,7 @@ type Session struct {
 
 // An Item is one text, tool call or other block of a conversation.
 type Item struct {
-	Who string // "" for what is about the whole session
+	Who string // "" for a text about the whole session
 	Line
 	Faults []Fault
 }
@@ -92,8 +92,8 @@ type Backend interface {
 
 	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
-	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it is the newest entry
-	// of the session, or without one, of all sessions.
+	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it takes the newest
+	// entry of the session; without a session, the newest of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
 
 	// Journal lists the entries, newest first.
@@ -148,7 +148,7 @@ type model struct {
 	pause         time.Duration // before the selected session is read
 
 	work    lane   // started by the user
-	running string // what that is, "" for nothing
+	running string // a description of that work, "" for none
 	writing bool   // a change is being written: the screen must not close
 	closing bool   // the user wants to quit
 	message string // the last result
@@ -176,7 +176,7 @@ type model struct {
 	look    lane
 	shownID string // the content of the right side
 	pane    scroller
-	have    bool // it was read
+	have    bool // the content was read
 	loading bool
 	whole   bool // texts are shown in full length
 
@@ -276,7 +276,7 @@ func (m *model) fail(err error) bool {
 	return err != nil
 }
 
-// say shows a message about the present state of sessions.
+// say shows a message about sessions in their present state.
 func (m *model) say(text string, err error, about ...string) {
 	if err != nil {
 		text = strings.TrimSpace(text + " " + err.Error())
@@ -450,7 +450,7 @@ func (m *model) subject() (id string, read func(context.Context) ([]Line, error)
 	}
 }
 
-// read reads the text of the right side, unless it is present or being read.
+// read reads the text of the right side, unless it was read or is being read.
 func (m *model) read() tea.Cmd {
 	id, read := m.subject()
 	if id != m.shownID { // do not show the text of another session

@@ -173,8 +173,8 @@ func losesOnlyUnreadable(c repair.Class) bool {
 	}
 }
 
-// checkAgain returns an error if mend has repaired the same finding in the session before, and the agent's version is
-// newer than the verified ones. So that version behaves differently.
+// checkAgain returns an error if mend has repaired the same finding in the session before and the agent's version is
+// newer than the verified ones: the finding should not be back, so that version behaves differently.
 func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Result) error {
 	if !last.Cause.Live || last.State != change.Committed {
 		return nil
@@ -213,7 +213,7 @@ func (c Repairer) Repair(ctx context.Context, head change.Head, r repair.Request
 		if entry, result, err = c.repair(ctx, head, r, accept); !isInterference(err) {
 			return entry, result, err
 		}
-		head = change.Head{ID: head.ID} // the other program may have changed it
+		head = change.Head{ID: head.ID} // the other program may have changed the head
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -226,7 +226,7 @@ func (c Repairer) Repair(ctx context.Context, head change.Head, r repair.Request
 func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	string, repair.Result, error,
 ) {
-	if accept != nil && r.Error == nil && !r.Latent { // usually nothing is broken, which is quick to find out
+	if accept != nil && r.Error == nil && !r.Latent { // a quick check, because usually nothing is broken
 		if e, err := c.examine(ctx, head, r); err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, isBroken) {
 			return "", repair.Result{Remaining: e.Diagnoses}, nil
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/adrg/xdg"
 )
 
-// Home returns the user's home folder from the environment. The error names the variables to set:
-// the one of the home folder, or the given one.
+// Home returns the user's home folder from the environment. The error names the variables to set: the system's variable
+// for the home folder, or the given one.
 func Home(variable string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
@@ -51,7 +51,7 @@ func mendFolder(variable, dir string) (string, error) {
 	return filepath.Join(dir, "mend"), nil
 }
 
-// unknownError returns the error of an unknown folder. It names the variables to set.
+// unknownError returns the error for an unknown folder. It names the variables to set.
 func unknownError(variable string) error {
 	name := "HOME"
 	if runtime.GOOS == "windows" {

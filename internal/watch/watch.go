@@ -18,13 +18,13 @@ import (
 type Store interface {
 	// Sessions lists the sessions without their messages.
 	Sessions(ctx context.Context) ([]change.Head, error)
-	// State returns a stamp of the whole store, the zero stamp if that cannot be computed immediately.
+	// State returns a stamp of the whole store, or the zero stamp if it cannot be computed immediately.
 	State(ctx context.Context) (change.Stamp, error)
 	// Stamp returns the stamp of a session, the zero stamp if it has none.
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
 }
 
-// Options say how to follow a store.
+// Options control how a store is followed.
 type Options struct {
 	Since time.Time     // sessions that were updated since then count as changed at the start
 	Quiet time.Duration // how long a session must be unchanged

@@ -38,8 +38,8 @@ type Job struct {
 	Question string
 	Show     func()         // nil: the verb has shown it
 	Failed   []Step         // steps without a plan, reported before the others are shown
-	Steps    iter.Seq[Step] // plans are made one at a time, and again for a diff: one is in memory
-	N        int            // the number of steps, including failed ones; the error of a single step has no name
+	Steps    iter.Seq[Step] // only one plan is in memory: each is made when needed, and again for a diff
+	N        int            // the number of steps, including failed ones; with one, its error omits the name
 	Each     bool           // on a terminal, show and confirm each step
 	NoDiff   bool           // do not offer the diff
 	Dry      string         // what a dry run prints after "nothing was written"
@@ -95,7 +95,7 @@ func (env *Env) Run(ctx context.Context, f WriteFlags, j Job) error {
 	return NewBatch(ctx, env, j.N).Run(f, j)
 }
 
-// Run is [Env.Run] with a new batch, or one to which failed steps were reported.
+// Run is [Env.Run] with a new batch, or with one that has reported failed steps.
 func (b *Batch) Run(f WriteFlags, j Job) error {
 	env, ctx := b.Env, b.Ctx
 	env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{}})
@@ -113,7 +113,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	}
 	env.Opt.Journal.Join()
 	repairs := []show.RepairJSON{}
-	missing := map[*mend.Store]error{} // why a store lacks what its other steps need
+	missing := map[*mend.Store]error{} // why the other steps of a store cannot be made
 	for s := range steps {
 		before, ops := len(b.Done), s.Plan.Ops
 		if !env.JSON {
@@ -124,7 +124,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		switch {
 		case err != nil:
 		case s.Apply != nil:
-			s.Plan.Ops = nil // the function has them as long as it needs them
+			s.Plan.Ops = nil // so that the function decides how long to keep them in memory
 			e, err = s.Apply(b)
 		default:
 			e, err = b.Apply(s.Store, s.Plan)
@@ -155,7 +155,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	return b.Result()
 }
 
-// confirm shows a job and asks about it. With end nothing is written, and err is the verb's error.
+// confirm shows a job and asks about it. If end is true, nothing is written, and err is the verb's error.
 func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	if j.Show != nil {
 		j.Show()
@@ -281,7 +281,7 @@ func (b *Batch) Fail(s Step, err error) {
 	case errors.Is(err, term.ErrDeclined):
 		b.Skipped++
 		return
-	case b.Ctx.Err() != nil, errors.Is(err, ErrProblems), errors.Is(err, term.ErrCannotAsk): // it is said once
+	case b.Ctx.Err() != nil, errors.Is(err, ErrProblems), errors.Is(err, term.ErrCannotAsk): // reported elsewhere, once
 		b.Worst = fail.Worst(b.Worst, err)
 		return
 	}
@@ -359,9 +359,9 @@ func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question
 	return err
 }
 
-// freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does
-// nothing if less than half of the heap is garbage: freeing takes time in proportion to the heap. If little memory is
-// still in use, the collector runs as rarely as in other Go programs until end is called.
+// freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does so
+// only if the garbage is larger than half of the memory in use, because freeing takes time in proportion to the heap.
+// If little memory is still in use, the collector runs as rarely as in other Go programs until end is called.
 func freeMemory() (end func()) {
 	if os.Getenv("GOGC") != "" { // as in [prepare]
 		return func() {}
@@ -377,7 +377,7 @@ func freeMemory() (end func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// applyPlan applies a plan. This may take long, because a large database is checked first.
+// applyPlan applies a plan. A large database is checked first, which may take long.
 func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
 	defer freeMemory()()

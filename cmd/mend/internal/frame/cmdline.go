@@ -18,9 +18,9 @@ import (
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// CommandLine returns a command that the user can run next, with the store that was named and, for scan and fix, their
-// options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id need
-// none: the journal knows the store.
+// CommandLine returns a command that the user can run next, with the flags for the named store and version; for scan
+// and fix also the flags about the next request, and for restore and scan --text the folder of the copies. Verbs with a
+// repair id need none of these: the journal has the store.
 func (env *Env) CommandLine(words ...string) string {
 	flags := []string{"--store", env.Opt.Store, "--agent-version", env.Opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
@@ -62,7 +62,8 @@ func ShellWord(w string) string {
 	return "'" + strings.ReplaceAll(string(term.Escape(w)), "'", `'\''`) + "'"
 }
 
-// PrintContinueCommand prints how to continue a session of an agent. it is the session's name in the sentence.
+// PrintContinueCommand prints how to continue a session of an agent. The parameter it names the session in the
+// sentence.
 func (env *Env) PrintContinueCommand(agentName string, h change.Head, it string) {
 	command := ContinueCommand(agentName, h)
 	env.SetAnswers(ContinueAnswer{Continue: command})
@@ -88,7 +89,8 @@ type ContinueAnswer struct {
 	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
 }
 
-// PrintContinue prints the command that continues a session, and any step before it; then the error is errProblems.
+// PrintContinue prints the command that continues a session. If another step must come first, it also prints that step,
+// and returns ErrProblems.
 func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 	command, why := FirstCommand(env, f)
 	switch {

@@ -34,12 +34,12 @@ func Candidates(cmd *cobra.Command, env *Env, found Completions, args []string, 
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
-		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // ids come with their titles
+		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // the ids come with titles
 	})
 	all = all[:min(len(all), maxCompletions)]
 	all = slices.DeleteFunc(all, func(c cobra.Completion) bool {
 		name, _, _ := strings.Cut(c, "\t")
-		return string(term.Escape(name)) != name // the shell would print it
+		return string(term.Escape(name)) != name // the shell would print control characters
 	})
 	for i, c := range all {
 		name, about, _ := strings.Cut(c, "\t")

@@ -21,8 +21,8 @@ import (
 	"mend/journal"
 )
 
-// FindRepair returns the query for the entries of an id of a repair or an operation, see [mend.Journal.Find]: with
-// --agent only those of that agent. It fails without any.
+// FindRepair returns the query for the entries that an id of a repair or an operation means, see [mend.Journal.Find].
+// With --agent it selects only entries of that agent. It fails if there are none.
 func (env *Env) FindRepair(name string) (journal.Query, error) {
 	q, err := env.Opt.Journal.Find(name)
 	if err != nil || env.AgentName == "" {
@@ -57,8 +57,8 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 	return &q, NamedSession{}, noRepair
 }
 
-// CleanedHint returns how to bring back a session that "mend clean" removed, or may have removed: an archive of rows
-// does not name its sessions. Otherwise it returns "". An empty name means any session.
+// CleanedHint returns how to bring back a session that "mend clean" removed, or may have removed, because an archive of
+// rows does not name its sessions. Otherwise it returns "". An empty name means any session.
 func (env *Env) CleanedHint(name string) string {
 	maybe := ""
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed, InForce: true, Cause: change.CauseClean, Agent: env.AgentName}) {
@@ -82,7 +82,7 @@ func (env *Env) CleanedHint(name string) string {
 func OpenEntryStore(ctx context.Context, env *Env, e change.Entry, write bool) (*mend.Store, error) {
 	if env.Opt.Store == "" {
 		env.Opt.Store = cmp.Or(movedPath(ctx, env, e), e.Store.Root)
-		defer func() { env.Opt.Store = "" }() // the user did not name it: leave it out of hints
+		defer func() { env.Opt.Store = "" }() // hints leave out a store that the user did not name
 	}
 	c, err := OpenWith(ctx, env, env.Opt, write)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 }
 
 // Newest returns the ids that find returns: of the entries of all stores, or of the agent or the store that the user
-// names. Without any, it returns an error with the text none and an explanation.
+// names. If there are none, it returns an error with the text in none and an explanation.
 func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]string, error), none string) ([]string, error) {
 	var store *mend.Store
 	if env.Opt.Store != "" {
@@ -147,7 +147,7 @@ func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) b
 	return nil, err
 }
 
-// Entry returns an entry that was just read, only its id if that fails now.
+// Entry returns an entry that was read before. If it can no longer be read, only the id is set.
 func (env *Env) Entry(id string) change.Entry {
 	for e := range env.Entries([]string{id}) {
 		return e
@@ -166,7 +166,7 @@ func (env *Env) Entries(ids []string) iter.Seq[change.Entry] {
 	}
 }
 
-// PrintEntries prints one line for each entry, or none if there are no entries.
+// PrintEntries prints one line for each entry. If there are no entries, it prints the text in none.
 func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.Related, none string) error {
 	if env.JSON {
 		list := []show.RepairJSON{}
@@ -240,7 +240,7 @@ func (env *Env) RevertedEntries(undos []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// ForcedError returns the error of a change that should overwrite newer changes.
+// ForcedError returns the error of a change with --force, which should overwrite newer changes.
 func ForcedError(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err

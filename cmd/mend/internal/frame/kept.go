@@ -78,8 +78,8 @@ func ListUnfound(ctx context.Context, env *Env, clients []*mend.Store, k *keep.K
 	return all, err
 }
 
-// WithKept runs f with the kept copies open for reading; with nil if they cannot be used: then a note is
-// printed and env.Unkept has the reason.
+// WithKept runs f with the kept copies open for reading. If they cannot be used, it prints a note, sets env.Unkept to
+// the reason, and runs f with nil.
 func WithKept(env *Env, f func(*keep.Keep) error) error {
 	opened := false
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
@@ -101,7 +101,7 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 	return f(nil)
 }
 
-// UnkeptError returns an error if the verb needs copies and cannot use them; a note was printed.
+// UnkeptError returns an error if the verb needs copies that cannot be used; a note was printed before.
 func (env *Env) UnkeptError(doing string) error {
 	code, hint := fail.Classify(env.Unkept)
 	return fail.New(code, hint, "%s, and the copies are not checked", doing)
@@ -154,7 +154,7 @@ func (x Restorable) StoreID() change.StoreID {
 	return x.Store.ID()
 }
 
-// NamedSession returns the session as one that a name can mean.
+// NamedSession returns the session as a candidate for a name.
 func (x Restorable) NamedSession() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
 
 // ListRestorable returns the restorable sessions of the stores, the current folder's first, then the newest, and the

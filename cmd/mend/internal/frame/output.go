@@ -56,8 +56,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	return err
 }
 
-// OwnerOf returns the owner of a path: mend, for its own folders, or an agent, for the file that starts mend and for
-// a store that is found, named by the user or in the journal; "" for none.
+// OwnerOf returns the owner of a path: mend for its own folders, an agent for its store or for its file that starts
+// mend; "" for none. Stores are those that are found, named by the user or in the journal.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -110,8 +110,8 @@ func AgentOf(folder string) string {
 	return ""
 }
 
-// isOfStore reports whether a path without links belongs to the store at root. To a database belong files with names
-// that begin with its name, and some folders.
+// isOfStore reports whether a path without links belongs to the store at root. Files whose names begin with the name of
+// a database belong to the database, and so do some folders.
 func isOfStore(path, root string) bool {
 	dir, name := filepath.Split(root)
 	if info, err := os.Stat(root); err != nil || info.IsDir() {

@@ -61,8 +61,8 @@ func (r *RepairBatch) Apply(p show.Proposal) (e change.Entry, err error) {
 	return e, r.checkRepaired(p)
 }
 
-// checkRepaired examines a repaired session as scan does. It returns errProblems if the session is still broken: only
-// a scan confirms success.
+// checkRepaired examines a repaired session as scan does. It returns ErrProblems if the session is still broken: only a
+// scan confirms success.
 func (r *RepairBatch) checkRepaired(p show.Proposal) error {
 	if len(r.Request.Classes) > 0 || show.HasBroken(p.Result.Remaining) {
 		return nil // it was shown

@@ -54,14 +54,14 @@ func (f *SessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	return heads, nil
 }
 
-// A NamedSession is a session that a name can mean.
+// A NamedSession is a session that the user can name.
 type NamedSession struct {
 	change.Head
 	StoreID change.StoreID // the store that has or had it
 	Store   *mend.Store    // nil if no readable store has it
 }
 
-// The Sources of sessions, besides the sessions of the stores, that a name can mean.
+// Sources are the sources of sessions that a name can mean, besides the stores.
 type Sources struct {
 	Gone    bool // restorable sessions, from a copy or from another store of the agent
 	copies  bool // all copies
@@ -162,16 +162,16 @@ func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []Name
 	return stores, all, unread
 }
 
-// LookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session that the
-// journal may know. unread is the worst error of the stores that cannot be read: a session that is not found may be in
-// one of them.
+// LookUp returns the sessions that a user names, each once. If also includes the journal, a single whole id in the
+// journal is looked up without reading a store. unread is the worst error of the stores that cannot be read: a session
+// that is not found may be in one of them.
 func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found []NamedSession, unread, err error) {
 	if also.journal && len(names) == 1 {
 		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName})
 		if err != nil && !errors.Is(err, journal.ErrDamaged) {
 			return nil, nil, err
 		}
-		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // a damaged one may be another's
+		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // damaged: another session's
 		if len(es) > 0 && !severalAgents(env, also, es) {
 			return []NamedSession{{change.Head{ID: es[0].Session, Title: es[0].Cause.Title}, es[0].Store, nil}}, nil, nil
 		}
@@ -214,7 +214,7 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 	found, unread, err := LookUp(ctx, env, also, names)
 	missing := unread != nil && !errors.Is(unread, mend.ErrNoStore)
 	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && also == (Sources{})) {
-		return nil, unread // the session may be there
+		return nil, unread // the session may be in an unreadable store
 	}
 	if missing && err == nil {
 		env.NoteSkipped(fmt.Errorf("another store is not examined: %w", unread))
@@ -222,8 +222,8 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 	return found, err
 }
 
-// nameSession returns the session in all that a name means. The user picks one of several; without a terminal it
-// lists them on stderr.
+// nameSession returns the session among all that a name means. If the name means several, the user picks one; without a
+// terminal they are listed on stderr.
 func nameSession(ctx context.Context, env *Env, all []NamedSession, name string) (NamedSession, error) {
 	heads := headsOf(all)
 	i, err := mend.FindSession(heads, name, show.WorkingFolder())

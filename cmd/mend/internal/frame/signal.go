@@ -21,8 +21,8 @@ const (
 	graceToReport = 200 * time.Millisecond
 )
 
-// HandleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd, unless the
-// verb holds writing for reading: a change is finished first. A second signal kills the program at once.
+// HandleSignals cancels ctx on SIGINT or SIGTERM. After graceToEnd it ends a verb that is still running, but lets a
+// change in progress finish, for which the verb read-locks writing. A second signal kills the program at once.
 func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 	report := &Env{Terminal: env.Clone(), Parsed: true}
 	report.JSON = slices.Contains(args, "--json")
@@ -37,7 +37,7 @@ func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 		reported := make(chan struct{})
 		go func() { // a write may block
 			if report.CanDraw {
-				fmt.Fprint(report.Err, "\r\x1b[K") // progress is erased
+				fmt.Fprint(report.Err, "\r\x1b[K") // erase the progress
 			}
 			report.Report(err)
 			close(reported)

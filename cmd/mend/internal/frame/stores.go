@@ -102,8 +102,7 @@ func (env *Env) SkipStore(ctx context.Context, left, err error) error {
 	return fail.Worst(left, err)
 }
 
-// Both returns the worse of two errors of a verb, where left is from [Env.SkipStore]. The other one
-// is printed, too.
+// Both returns the worse of two errors of a verb, and prints the other one. left is from [Env.SkipStore].
 func (env *Env) Both(ctx context.Context, left, err error) error {
 	if _, printed := errors.AsType[*ReportedError](err); left == nil || err == nil || printed || errors.Is(err, ErrProblems) {
 		return fail.Worst(left, err)
@@ -165,9 +164,9 @@ func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.
 // prepare reports the changes of a store that a crash interrupted. For a verb that writes it recovers them first, and
 // returns whether that changed the store.
 func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovered bool, _ error) {
-	if garbage := 200; os.Getenv("GOGC") == "" { // a scan has little in memory at a time
+	if garbage := 200; os.Getenv("GOGC") == "" { // a scan needs little memory
 		if write {
-			garbage = 10 // memory is scarcer here than time
+			garbage = 10 // a write saves memory rather than time
 		}
 		debug.SetGCPercent(garbage)
 	}
@@ -279,7 +278,7 @@ func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 			n, errOne = c.Sweep(ctx, dry)
 		}
 		gone := errors.Is(errOne, mend.ErrNoStore) || errors.Is(errOne, fs.ErrNotExist) && path != env.Opt.Store
-		if freed += n; errOne != nil && !gone { // of a store that is gone these files are gone, too
+		if freed += n; errOne != nil && !gone { // the files beside a missing store are gone, too
 			err = env.SkipStore(ctx, err, errOne)
 		}
 	}

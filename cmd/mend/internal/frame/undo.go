@@ -52,7 +52,7 @@ type SessionReversal struct {
 	order   int8                  // see [Reversal.projectOrder]
 }
 
-// A storeResult is a store of entries: the store or the error of opening it, or neither before that.
+// A storeResult has a store of entries, or the error of opening it; neither before it was opened.
 type storeResult struct {
 	Store     *mend.Store
 	ErrOpened error
@@ -60,7 +60,7 @@ type storeResult struct {
 
 type sessionKey struct {
 	root, session string
-	transcript    bool // it is moved as a whole, without the files beside it
+	transcript    bool // the transcript is moved as a whole, without the files beside it
 }
 
 // Find finds the entries that the names mean, without aborted ones, which changed nothing. It returns their number.
@@ -98,8 +98,8 @@ func (v *Reversal) findOfSession() (int, error) {
 	return 0, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.Session, mend.ErrNothingToDo)
 }
 
-// add adds the entries that a query selects, unless it failed, to those of their sessions. Sessions and their entries
-// stay in order.
+// add adds the entries that a query selects to those of their sessions. Sessions and entries stay in order. If failed,
+// the error of making the query, is not nil, add returns it.
 func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 	if failed != nil {
 		return 0, failed
@@ -218,13 +218,13 @@ func (v *Reversal) MakePlan(s *SessionReversal) (change.Plan, error) {
 	return p, err
 }
 
-// addUndoHint adds the next step to an error: what to do if something new is at the path of removed content, and how to
-// move a session back that was moved and has been continued since, with its present content.
+// addUndoHint adds the next step to an error: what to do if something new is at the path of removed content, or how to
+// move back a session that was continued after a move, with its present content.
 func addUndoHint(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {
 	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:
-		return err // it names what to undo first
+		return err // the error names what to undo first
 	case ok && e.Kind() == change.KindRows:
 		return fail.WithHint(err, "nothing was changed. First undo the change that restored rows of it (\"mend log\"), or delete the archive: mend forget "+e.ID)
 	case ok && e.Kind() == change.KindTree:

@@ -73,8 +73,8 @@ var emptyArgs = map[string]int{
 	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
 }
 
-// RefuseEmpty returns an error if an argument or the value of a flag is empty. Usually it is an unset variable of a
-// script, and must not mean "all" or "the newest".
+// RefuseEmpty returns an error if an argument or the value of a flag is empty. It usually comes from an unset variable
+// of a script, and must not mean "all" or "the newest".
 func RefuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	isEmpty := func(s string) bool { return strings.TrimSpace(s) == "" }
 	if n, ok := emptyArgs[CommandName(cmd)]; ok {

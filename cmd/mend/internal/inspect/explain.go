@@ -95,7 +95,7 @@ func ruleTopics(env *frame.Env) []topicJSON {
 				all = append(all, t)
 				continue
 			}
-			if all[i].Class == "" { // this agent repairs it
+			if all[i].Class == "" { // prefer the topic of an agent that repairs it
 				all[i], t = t, all[i]
 			}
 			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each text once
@@ -180,8 +180,8 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 	return found
 }
 
-// similarTopics returns the topics of other agents whose code has a prefix before that code, such as
-// thread-archived.
+// similarTopics returns the topics of other agents whose code is this code after a prefix, such as thread-archived for
+// archived.
 func similarTopics(topics []topicJSON, name string) []topicJSON {
 	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }

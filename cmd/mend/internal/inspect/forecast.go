@@ -96,7 +96,7 @@ func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
 	for _, v := range all {
 		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
 	}
-	for _, d := range slices.Backward(ds) { // the first one counts
+	for _, d := range slices.Backward(ds) { // so that the first finding takes precedence
 		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
 	}
 	return vs
@@ -112,7 +112,7 @@ func (vs violations) print(t *term.Terminal, n, m int) {
 	}
 }
 
-// reason returns the text of a violation's finding, or else of its rule at another record.
+// reason returns the text of a violation's finding, or else the text of a finding with the same rule at another record.
 func (vs violations) reason(v request.Violation) string {
 	for _, ref := range v.Refs {
 		if why := vs.why[rule{v.Rule, ref}]; why != "" {

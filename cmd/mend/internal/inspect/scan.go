@@ -157,7 +157,7 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
 		first := stores[0]
-		env.SetAnswer("agentVersion", first.AgentVersion) // also an empty one
+		env.SetAnswer("agentVersion", first.AgentVersion) // even if it is empty
 		env.SetAnswer("versionNote", first.VersionNote)
 		env.SetAnswers(ScanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, show.NonNil(found), nil})
 	}
@@ -381,7 +381,7 @@ func mostAlike(f mend.Finding) int {
 	return 5
 }
 
-// sameFault returns a text for a session's only finding if other sessions may have it, too: a damaged database, a
+// sameFault returns a text for a session's only finding if other sessions may have the same one: a damaged database, a
 // missing folder, or a finding with a short name; otherwise "".
 func sameFault(f mend.Finding) string {
 	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {

@@ -252,7 +252,7 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (words []stri
 }
 
 // nextOf returns the words of the command that the user should run next after a scan, and its effect; none if nothing
-// is to be done. which are the words that select the scanned sessions.
+// needs to be done. which are the words that select the scanned sessions.
 func nextOf(s mend.Summary, which ...string) (words []string, why string) {
 	hidden := s.Hidden + s.NotLoaded
 	switch {
@@ -285,7 +285,7 @@ func hasPlugin(all []show.PluginJSON, a agent.Agent) bool {
 	})
 }
 
-// withoutInstallation returns the first agent with a store that mend is not installed for, nil for none.
+// withoutInstallation returns the first agent that has a store but no installation of mend, nil for none.
 func withoutInstallation(s StatusJSON) agent.Agent {
 	i := slices.IndexFunc(s.Stores, func(st storeJSON) bool {
 		a := agents.ByName(st.agent)

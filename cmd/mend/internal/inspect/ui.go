@@ -499,7 +499,7 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 		switch {
 		case d.Fix == "":
 			f.Fix = "no fix: " + d.WhyNot
-		case d.Loses == "": // the plan shows whether it spoils thinking
+		case d.Loses == "": // whether the fix spoils thinking is only known from the plan
 			f.Fix = "fix: " + d.Fix
 		default:
 			f.Fix = "fix: " + d.Fix + " Lost: " + d.Loses
@@ -562,8 +562,8 @@ type uiStep struct {
 	do      func(*frame.RepairBatch) error
 }
 
-// uiVerbs are the words for a step: in the question for one session or several, after the change, with the next key,
-// and without anything to do.
+// uiVerbs are the words for a step: the question for one session, the question for several, the result, the hint about
+// the next key, and the text if there is nothing to do.
 type uiVerbs struct{ ask, askMany, done, next, nothing string }
 
 var (
@@ -659,7 +659,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 			done, err := b.proposeRestore(ctx, c, h)
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
 			step.ops = done.Plan.Ops
-			step.lines, _ = b.printLines(0, func(a *frame.Env) error { // it returns no error
+			step.lines, _ = b.printLines(0, func(a *frame.Env) error { // PrintRestore returns no error
 				frame.PrintRestore(a, h, done)
 				return nil
 			})

@@ -147,7 +147,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	case err == nil:
 		x, err = erasureOf(ctx, env, s, copies)
 		x.damaged = damaged
-	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // they may contain a copy of it
+	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // these files may contain a copy of the session
 		x.damaged, s.ID, err = damaged, name, nil
 	}
 	if err != nil {
@@ -301,7 +301,7 @@ func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 
 func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
 	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
-		var shown []keep.State // the file may have been created again: read them from it
+		var shown []keep.State // the file may have been created again: read the copies from it
 		for _, s := range x.states {
 			now, err := k.States(keep.Query{Store: s.Store.Same, Session: s.Session})
 			if err != nil {
@@ -351,7 +351,7 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	return thinKept(ctx, env, f, p)
 }
 
-// dropOld shows the repairs that q selects, which began before a time, asks, and removes their data.
+// dropOld shows the repairs that q selects and that began before a time, asks, and removes their data.
 func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, q journal.Query) error {
 	var x erasure
 	yours := []string{} // repairs that moved user files away
@@ -457,7 +457,7 @@ func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Po
 	})
 	env.SetAnswer("copies", 0)
 	var aside []string
-	if p.Of.Agent == "" && p.Of.Store == nil { // they may have copies of any
+	if p.Of.Agent == "" && p.Of.Store == nil { // damaged files may have copies of any session
 		aside = frame.DamagedCopies(env, p.Before)
 	}
 	if err != nil || old == 0 && len(aside) == 0 {

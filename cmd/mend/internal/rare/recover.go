@@ -134,7 +134,7 @@ func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision,
 	switch {
 	case err == nil:
 		e, p, err = c.ProposeResolve(ctx, e.ID, d)
-	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is written there
+	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // keeping the records writes nothing to the store
 		e, err = env.Opt.Journal.FindUnresolved(e.ID)
 	}
 	if err != nil {

@@ -105,7 +105,7 @@ func runVerify(ctx context.Context, env *frame.Env, files []string, head string)
 	return env.Both(ctx, a.checkKeptFiles(ctx, env), a.checkKept(ctx, env))
 }
 
-// add adds what was found intact, and says so.
+// add adds and prints what was found intact.
 func (a *VerifyAnswer) add(env *frame.Env, what string, r journal.Report) {
 	a.Entries, a.Events, a.Images, a.Bytes, a.Head = a.Entries+r.Entries, a.Events+r.Events, a.Images+r.Images, a.Bytes+r.Bytes, r.Head
 	env.Printf("%s: %s, %s, %s (%s).\n", term.Good(what), term.Count(r.Entries, "repair"),
@@ -131,7 +131,7 @@ func (a *VerifyAnswer) checkKeptFiles(ctx context.Context, env *frame.Env) error
 		if err == nil && c.ID().Root != e.Store.Root && !c.Owns(ctx, e) { // the user named another store
 			continue
 		}
-		if n++; err != nil { // what is kept may be intact
+		if n++; err != nil { // the kept files may still be intact
 			b.Fail(frame.Step{Name: "what repair " + e.ID + " has kept is not checked", IDs: []string{e.ID}}, err)
 			continue
 		}

@@ -20,8 +20,8 @@ import (
 	"mend/repair"
 )
 
-// uncertainCulprit returns the error if the session of an API error is uncertain and no user can be asked. searched is
-// the result of broken.
+// uncertainCulprit returns the error for an API error whose session is uncertain while no user can be asked. searched
+// is the result of brokenText.
 func uncertainCulprit(found []culprit.Culprit, searched string) error {
 	hint := "if it is this one: mend fix " + found[0].Session.ID
 	if len(found) > 1 {
@@ -52,9 +52,9 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 }
 
 // findCulprit returns the session that the error came from, its store, and the matching reading of the error. If the
-// session is uncertain it asks. If no session matches, it offers the broken ones. Without any, or if no user can be
-// asked, it returns the error of an unreadable store, which may have the session, or unread, the error of the stores
-// that could not be opened.
+// session is uncertain, it asks; if none matches, it offers the broken ones. If there are none, or no user can be
+// asked, it returns the error of a store that may have the session: one that cannot be read, or unread, the error of
+// the stores that could not be opened.
 func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
@@ -63,7 +63,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err == nil {
-			err = c.Changeable(ctx) // else no session in it is judged
+			err = c.Changeable(ctx) // the sessions of an unchangeable store are not judged
 		}
 		if err != nil {
 			unread = env.SkipStore(ctx, unread, err)
@@ -153,10 +153,10 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session of an error if it is unambiguous. If the text names sessions (errors only by id), it is
-// the only named or the only broken one. Of sessions that break the rule, it is the only one, or the only one that
-// failed with the error. Otherwise it is the newest session in the current folder that failed with the error, or the
-// only one; or, if the error names no block, the only one with a finding of its class.
+// certain returns the session of an error if it is unambiguous. If the text names sessions, it is the only one named or
+// the only broken one; in an error, titles do not count as names. Of sessions that break the rule, it is the only one,
+// or the only one that failed with the error. Otherwise it is the newest session in the current folder that failed with
+// the error, or the only one; or, if the error names no block, the only one with a finding of its class.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:

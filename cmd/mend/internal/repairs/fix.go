@@ -117,7 +117,7 @@ func namesSession(ctx context.Context, env *frame.Env, text string) bool {
 }
 
 // askForError reads the text of an error from the user, up to a blank line or the end of the input. If a blank line
-// precedes the error, it reads up to the next one.
+// comes before the error is complete, it reads up to the next blank line.
 func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	t := env.Terminal
 	if !t.CanAsk {

@@ -64,7 +64,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 	}
 	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
 	switch {
-	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // it may not be a title
+	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.Unkept != nil):

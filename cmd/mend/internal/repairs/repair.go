@@ -192,10 +192,10 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 		printAPIError(env, *e)
 	}
 	switch {
-	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these may be broken sessions
+	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these two may be broken sessions
 		return runWay(ctx, env, f, *prose)
 	case e.About == request.AboutService, e.About == request.AboutOther:
-		return frame.ErrProblems // it was printed
+		return frame.ErrProblems // the explanation was printed
 	}
 	clients, unread := frame.OpenAll(ctx, env, !f.DryRun)
 	switch {
@@ -337,8 +337,8 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 	return c.ProposeRepair(ctx, h, req)
 }
 
-// notHealthy returns the sessions that are broken or cannot be examined: a scan is faster than an empty plan for each
-// of the others.
+// notHealthy returns the sessions that are broken or cannot be examined. Scanning the others is faster than making an
+// empty plan for each.
 func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()
@@ -363,7 +363,7 @@ func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.R
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
-// remainingError returns errProblems if a broken finding or a requested fix remains, or if no finding matches the
+// remainingError returns ErrProblems if a broken finding or a requested fix remains, or if no finding matches the
 // provider's error.
 func remainingError(ps []show.Proposal, r repair.Request) error {
 	for _, p := range ps {
@@ -542,7 +542,7 @@ func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, err
 	if !isFile {
 		return []byte(value), nil
 	}
-	return term.Await(ctx, func() ([]byte, error) { // it may be a pipe, as with <(COMMAND)
+	return term.Await(ctx, func() ([]byte, error) { // the path may be a pipe, as with <(COMMAND)
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
@@ -552,7 +552,7 @@ func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, err
 	})
 }
 
-// subjectWords describe errors without a class. The explanation of an unknown error says so itself.
+// subjectWords describe errors without a class. The explanation of an unknown error already describes it.
 var subjectWords = map[request.Subject]string{
 	request.AboutUnclear: "not named by this text",
 	request.AboutSession: "none that a repair can fix",

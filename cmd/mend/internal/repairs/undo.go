@@ -145,14 +145,14 @@ func (v *undoRun) run() error {
 		}
 		return err
 	}
-	if (n > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // a recovery may have reverted or finished some
+	if (n > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // Open may recover some
 		if _, err = v.Find(); err != nil {
 			return err
 		}
 		_ = v.Open() // the plans return the error
 	}
 	if len(v.Todo) > 1 {
-		v.release() // it takes long
+		v.release() // planning several takes long
 	}
 	b := frame.NewBatch(v.Ctx, v.Env, len(v.Todo))
 	v.Report = func(s *frame.SessionReversal) { b.Fail(v.step(s, change.Plan{}, s.Err), s.Err) }

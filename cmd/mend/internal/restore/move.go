@@ -81,8 +81,8 @@ func completeGone(ctx context.Context, env *frame.Env, _ []string) (all []cobra.
 	return all
 }
 
-// folders returns the absolute paths of the two folders that the user names; the new one must exist, and its
-// links are resolved.
+// folders returns the absolute paths of the two folders that the user names. The new folder must exist, and its links
+// are resolved.
 func folders(old, name string) (from, to string, err error) {
 	if from, err = filepath.Abs(old); err != nil {
 		return "", "", err

@@ -274,7 +274,7 @@ func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteF
 	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
 	switch {
 	case errors.Is(err, mend.ErrNoSession) && unread != nil:
-		return lostStore(env, unread) // it may be in that store
+		return lostStore(env, unread) // an unreadable store may have the session
 	case errors.Is(err, mend.ErrNoSession) && env.Unkept == nil:
 		err = fail.WithHint(err, cmp.Or(env.CleanedHint(name), "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list"))
 	}
@@ -296,7 +296,7 @@ func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteF
 	return env.Both(ctx, left, err)
 }
 
-// lostStore returns the error if there is no store, with the next step if its sessions were copied.
+// lostStore returns the error if there is no store. Its hint is the next step if sessions of the store were copied.
 func lostStore(env *frame.Env, left error) error {
 	if !errors.Is(left, mend.ErrNoStore) {
 		return left
@@ -344,7 +344,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		return finishRestore(ctx, env, c, done.Session)
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
-	r.Gone = r.From == "" // else the subagents may be from another store
+	r.Gone = r.From == "" // with From, the subagents may be from another store
 	restored, failed, aside := false, false, done.IsAside()
 	err = env.Run(ctx, f, frame.Job{
 		Question: fmt.Sprintf("Restore %s?", show.QuotedTitle(head.Title, head.ID)), N: 1 + len(below),
@@ -379,7 +379,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		env.PrintContinueCommand(c.ID().Agent, done.Session, "it")
 		return err
 	}
-	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // it prints the next step
+	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // already printed
 		return fail.Worst(next, err)
 	}
 	return err
@@ -423,7 +423,7 @@ func finishRestore(ctx context.Context, env *frame.Env, c *mend.Store, session c
 	return frame.PrintContinue(env, c, f)
 }
 
-// A Answer is the answer of restore.
+// An Answer is the answer of restore.
 type Answer struct {
 	Sessions  []restorableJSON  `json:"sessions,omitempty"` // restorable sessions
 	Restore   *show.RestoreJSON `json:"restore,omitempty"`
@@ -566,8 +566,8 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 	return env.Both(ctx, left, restoreSeveral(ctx, env, f, r, gone, none))
 }
 
-// restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the text if there
-// are none, "" for no text.
+// restoreSeveral restores sessions that their stores lack as one operation, after a question. If there are none, it
+// prints the text in none.
 func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest, rows []frame.Restorable, none string) error {
 	if env.JSON {
 		list := make([]restorableJSON, len(rows))

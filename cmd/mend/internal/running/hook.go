@@ -225,7 +225,7 @@ func (h *recoverer) serve(
 func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Options {
 	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
-		o.Poll = seconds(h.config.WatchPollSeconds) // each look lists the sessions
+		o.Poll = seconds(h.config.WatchPollSeconds) // for such a store each look lists the sessions
 	}
 	o.Handle = func(ctx context.Context, head change.Head) (again bool) {
 		switch {
@@ -308,7 +308,7 @@ func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, 
 		}
 	}
 	if answer != nil {
-		_, _ = env.Write(append(termjson.Escape(answer), '\n')) // Lost reports it
+		_, _ = env.Write(append(termjson.Escape(answer), '\n')) // WriteError reports an error
 	}
 	return nil
 }
@@ -401,7 +401,7 @@ func keepForHook(ctx context.Context, env *frame.Env, client *mend.Store, head c
 	automaticKeep{env.Opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
 }
 
-// whyBroken describes what a user notices of a broken session, "" for nothing.
+// whyBroken describes what a user notices about a broken session, "" for nothing.
 func whyBroken(r repair.Result) string {
 	var all []string
 	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {

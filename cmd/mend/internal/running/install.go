@@ -46,7 +46,7 @@ func Install(env *frame.Env) *cobra.Command {
 			to := installTargets(env, f.remove)
 			switch {
 			case len(to) == 0 && f.remove:
-				to = env.Opt.Agents[:1] // it says what is not installed
+				to = env.Opt.Agents[:1] // to report that it is not installed
 			case len(to) == 0:
 				_, err := mend.Open(env.Opt)
 				return fail.WithHint(err, "for an agent that has no sessions yet: mend install --agent NAME")
@@ -95,8 +95,8 @@ type installFlags struct {
 	keepGiven       bool // --keep was given
 }
 
-// installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
-// removal, where mend is installed.
+// installTargets returns the agent that the user named, or else each agent that has sessions here or, for a removal,
+// that mend is installed for.
 func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 	if env.AgentName != "" || env.Opt.Store != "" {
 		return env.Opt.Agents[:1]
@@ -121,7 +121,7 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	var all []*installPlan
 	var changed []string
 	failed := func(i installation, err error) error {
-		if i.path != "" { // else its error says what was not found
+		if i.path != "" { // otherwise the error names what was not found
 			err = fmt.Errorf("installing %s: %w", i.path, err)
 		}
 		if len(to) > 1 {
@@ -209,7 +209,7 @@ func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (
 	return p, err
 }
 
-// complete completes the setup. If there are several agents, each gets the flags that it supports.
+// complete completes the setup. If there are several agents, each gets only the flags that it supports.
 func (p *installPlan) complete(s agent.Setup) (err error) {
 	if p.setup, err = p.installation.setup(s); err != nil {
 		return err

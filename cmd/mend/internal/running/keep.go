@@ -130,8 +130,8 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 	return fail.Worst(left, r.failed)
 }
 
-// secondPlace returns mend's folder in a folder that the user names, which must exist: an unmounted disk gets
-// no copies.
+// secondPlace returns mend's folder in a folder that the user names. That folder must exist, so that nothing is copied
+// to an unmounted disk.
 func secondPlace(env *frame.Env, to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {

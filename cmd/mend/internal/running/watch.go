@@ -60,7 +60,7 @@ Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when y
   mend watch --agent claude        follow the stores of Claude Code`,
 		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			env.JSONLines = true // the error that ends it early is one line, too
+			env.JSONLines = true // an error that ends the verb early is one line, too
 			c, notes, err := frame.LoadLiveSettings(set)
 			if err != nil {
 				return err
@@ -189,7 +189,7 @@ func isLive(dir, name string) bool {
 	return errors.Is(err, ownfile.ErrLocked)
 }
 
-// State is a [inspect.LiveState].
+// State is an [inspect.LiveState].
 func State(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool) {
 	return installedStates(env), isLive(journal, hookLock), isLive(journal, watchLock)
 }
@@ -229,7 +229,7 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 				w.Note(err.Error()) // printed once
 				continue
 			}
-			if err := client.Changeable(ctx); err != nil { // it is followed for its copies
+			if err := client.Changeable(ctx); err != nil { // the store is followed anyway, for its copies
 				w.Note(err.Error())
 			}
 			followed[o.Store] = true

@@ -407,7 +407,7 @@ func (op Operation) Sessions() string {
 	var all []string
 	for _, e := range op {
 		switch title := EntryTitle(e); {
-		case e.Session == change.NoSession: // it accompanies sessions
+		case e.Session == change.NoSession: // a change made together with changes of sessions
 		case e.Session == "" && !slices.Contains(all, title):
 			all = append(all, title)
 		case e.Session != "":

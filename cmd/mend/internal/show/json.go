@@ -22,7 +22,7 @@ type DiagnosisJSON struct {
 	Says     string `json:"says,omitempty"` // the provider's error, or the finding
 	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
-	WhyNot   string `json:"whyNot,omitempty"`   // if there is no fix
+	WhyNot   string `json:"whyNot,omitempty"`   // the reason if there is no fix
 	SetAside bool   `json:"setAside,omitempty"` // the fix sets it aside, or --set-aside can
 	Healed   string `json:"healed,omitempty"`   // the version of the agent that needs no repair of it
 }
@@ -307,7 +307,7 @@ func APIErrorJSON(e repair.APIError) APIErrorAnswer {
 
 // An APIErrorAnswer is an error that an agent showed, and how mend understands it.
 type APIErrorAnswer struct {
-	Class       string `json:"class"` // "" for one that no repair answers
+	Class       string `json:"class"` // "" for an error that no repair fixes
 	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
 	About       string `json:"about,omitempty"`
 	Text        string `json:"text"`

@@ -119,7 +119,7 @@ func leftFacts(left []repair.Diagnosis) (facts []Fact) {
 // faultOf returns the text of a finding.
 func faultOf(d repair.Diagnosis) string { return term.Sentence(d.Why) }
 
-// summary returns the non-empty texts of the diagnoses, each once with its number.
+// summary returns the non-empty texts of the diagnoses, each once with its count.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
 	return countTexts(ds, text, "%[1]d × %[2]s")
 }

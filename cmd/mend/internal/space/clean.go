@@ -312,7 +312,7 @@ type cleaning struct {
 	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
 	pages   bool         // only free pages
-	images  bool         // they move into the journal
+	images  bool         // the images move into the journal
 	moved   bool         // only forget frees the bytes
 	discard func() error // nil: nothing to discard
 	made    int          // the number of entries made
@@ -323,8 +323,8 @@ func cleaningOf(c *mend.Store) *cleaning {
 	return &cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
 }
 
-// cleanEach cleans all stores, and prints what was removed; none is the text if nothing was. Stores without
-// such data are left out.
+// cleanEach cleans all stores, and prints what was removed, or the text in none if nothing was. Stores without such
+// data are left out.
 func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none string, find func(*mend.Store) (*cleaning, error)) (left error) {
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	var all []*cleaning
@@ -446,8 +446,8 @@ func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what stri
 	return x, nil
 }
 
-// finish prints what was removed. It returns the free pages to the file system, or says why it cannot; for data that
-// was only moved it says how to free the space. total is the number of entries made in all stores.
+// finish prints what was removed. It returns the free pages to the file system, or prints why it cannot. For data that
+// was only moved, it prints how to free the space. total is the number of entries made in all stores.
 func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
 	if x.made == 0 {
 		return
@@ -457,7 +457,7 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
 		what = "a part of " + what
 	}
 	var undo term.Text
-	if x.made == 1 || x.made == total { // the operation has no change of another store
+	if x.made == 1 || x.made == total { // this undo reverts no other store
 		undo = term.Sprintf(" Undo: %s", term.Command(show.UndoCommand(x.first, x.made)))
 	}
 	env.Say("%s %s (%s).%s", term.Good("Removed"), what, term.Bold(id), undo)

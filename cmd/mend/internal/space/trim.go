@@ -128,7 +128,7 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 	return nil
 }
 
-// flagsText names the flag that trims more than the request.
+// flagsText returns a text about the flag that would trim more than the request.
 func flagsText(r repair.TrimRequest) string {
 	switch {
 	case !r.Hard:
