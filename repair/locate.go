@@ -10,7 +10,7 @@ import (
 )
 
 // FindForError returns findings for an error that only the provider can judge: all content of the affected kind that
-// is sent. A class is enough; the error needs no other field.
+// is sent. For most classes the error needs no other field.
 func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {

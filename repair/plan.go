@@ -45,7 +45,7 @@ type Result struct {
 	Fixed     []Diagnosis // removed by the plan
 	Remaining []Diagnosis // the findings of After, whether requested or not
 	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
-	// Remaining findings of the error's kind, which may be its cause.
+	// Suspects are remaining findings of the error's kind, which may be its cause.
 	Suspects        []Diagnosis
 	All             bool    // Request.All, for an error
 	Proof           []Proof // the rules that After breaks in every setting

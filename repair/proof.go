@@ -2,9 +2,9 @@ package repair
 
 import "mend/change"
 
-// judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, or if
-// it changed content that mend does not know. The trials of one message hold or fail together, and so do all whole
-// fixes. sure is false if only some of them may have failed.
+// judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, if it
+// changed content that mend does not know, or if it breaks an open tool loop. The trials of one message hold or fail
+// together, and so do all whole fixes. sure is false if only some of them may have failed.
 //
 // together means that findings caused by the trials were fixed, too, if possible.
 func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
@@ -84,7 +84,7 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
 }
 
-// movedPlaces returns the places of new findings in parts that did not exist before: a part may have moved together
+// movedPlaces returns the places of new findings, except at parts that existed before: a part may have moved together
 // with its problem.
 func (s *search) movedPlaces(o outcome) map[place]bool {
 	in := map[place]bool{}

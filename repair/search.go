@@ -28,7 +28,7 @@ type search struct {
 	leftOut  asideItems
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil before a fix is kept
-	tried    map[key]int           // number of failed attempts
+	tried    map[key]int           // number of failed attempts, or noMore
 	reasons  map[key]*RefusalError // why the last of them failed
 	refused  string                // why fixes of several messages are not tried
 }

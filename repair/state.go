@@ -26,7 +26,7 @@ type State interface {
 	Faults() []Finding
 	// Release drops cached requests: the findings are known now.
 	Release()
-	// Refuses returns why nothing may be changed to fix a finding; nil if it may be.
+	// Refuses returns why a finding must not be fixed; nil if it may be.
 	Refuses(f Finding) *RefusalError
 	// Edit returns a copy for fixes to edit.
 	Edit() Editor

@@ -182,7 +182,7 @@ func goalOf(r TrimRequest, t Trimmed) int {
 	return goal
 }
 
-// apply edits a block of the draft, and reports whether that is possible.
+// apply edits a block of the draft, and reports whether that was possible.
 func apply(d *Draft, b *request.Block, edit func(Editor) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
@@ -250,7 +250,7 @@ type result struct {
 // A call is a tool with its input.
 type call struct{ tool, input string }
 
-// results returns the results in the request that may be cleared, in order.
+// results returns the results in the request that may be cleared, in the order in which to clear them.
 func (x *trimming) results() (all []result) {
 	calls := map[string]call{}          // by id, newest so far
 	newest := map[call]*request.Block{} // results by call
@@ -311,8 +311,8 @@ type content struct {
 	block *request.Block // the stored block
 }
 
-// contents returns the large files and texts of the request, largest first, oldest first among equals. Summaries of
-// compactions stay: they are all that the model knows about earlier messages.
+// contents returns the large files and texts of the request: the last first if isBound, otherwise the largest, and of
+// equal ones the oldest. Summaries of compactions stay: they are all that the model knows about earlier messages.
 func (x *trimming) contents() (all []content) {
 	seen := map[blockKey]bool{}
 	for _, t := range x.q.Turns {

@@ -16,8 +16,8 @@ import (
 )
 
 // Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a new
-// transcript, the new one is appended to the kept one. A transcript that continued differently stays. Records of
-// another session, for example because a file was copied over the transcript, do not count.
+// transcript, the new one is appended to the kept one. A transcript that continued differently is replaced only with
+// Force. Records of another session, for example because a file was copied over the transcript, do not count.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {

@@ -98,8 +98,8 @@ func (s *Store) Unread() error {
 	return nil
 }
 
-// openNames opens a folder and returns its names in order. The folder is nil if it does not exist, is a link or cannot
-// be read. The last two are noted.
+// openNames opens a folder and returns its names in order. The folder is nil if there is none, or if it is a link or
+// unreadable. The last two are noted.
 func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := in.Sub(folder)
 	var names []string

@@ -197,7 +197,7 @@ type Violation struct {
 	Message string // in the words of the provider, or of the agent
 	// Refs are the violating records, the main one first; nil for a block of the next prompt, for example.
 	Refs []change.Ref
-	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are -1 for a failure of the agent.
+	// N and M are the place messages.N.content.M. M is -1 for a whole turn; both are -1 for a failure of the agent.
 	N, M int
 	// Block is the violating block, which may be inside a result; nil for a whole turn.
 	Block *Block

@@ -20,7 +20,7 @@ const marksRewinds = "v2.1.330"
 type branch struct {
 	root *transcript.Record // its first record
 	all  []*transcript.Record
-	leaf *transcript.Record // its last record
+	leaf *transcript.Record // its last prompt or answer; its root if it has none
 
 	atEnd bool // it follows the last record of the conversation, but the program does not continue with it
 }
@@ -34,7 +34,7 @@ func (b *branch) add(r *transcript.Record) {
 
 func isAtEnd(b *branch) bool { return b.atEnd }
 
-// findBranches reports branches with prompts that are not in the request. If two programs wrote them, the fix joins
+// findBranches reports branches with answers that are not in the request. If two programs wrote them, the fix joins
 // both branches; a branch that the user may have left by going back to an earlier prompt stays unchanged.
 func (c *State) findBranches() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
@@ -63,7 +63,7 @@ func (c *State) findBranches() {
 			continue
 		}
 		if own == nil || !c.hasAnswer(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			// otherwise the user took the prompt back
+			// without an answer, the user took the prompt back
 			if c.hasAnswer(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
 				return r.IsPrompt() && c.anySent(r)
 			}) {
@@ -250,8 +250,7 @@ func (c *State) hasAnswer(b *branch) bool {
 	})
 }
 
-// concurrent reports whether another process wrote the branch. Otherwise the transcript shows that the user went
-// back.
+// concurrent reports whether another process wrote the branch: the program would have recorded that the user went back.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false

@@ -55,8 +55,8 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 	return c.fallback(r)
 }
 
-// fallback returns the latest record on r's side that is older than r, but not much older, and that the walk has not
-// visited; or nil. If several records have that time, it returns the first in the file.
+// fallback returns the latest record on r's side that the walk has not visited, and that is not newer and at most
+// mostOlder older than r; or nil. If several records have that time, it returns the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
@@ -72,7 +72,7 @@ func (c *Conversation) fallback(r *Record) *Record {
 	return nil
 }
 
-// side returns the records of one side by time.
+// side returns the records of one side, sorted by time.
 func (c *Conversation) side(text string) []*Record {
 	if byTime, ok := c.sides[text]; ok {
 		return byTime

@@ -7,7 +7,7 @@ import (
 
 // relinkPreserved links the records that the last compaction preserves after its anchor. If any
 // compaction preserves records, or the file is large, the other records before the last compaction
-// are dropped.
+// are dropped, unless a preserved record is missing.
 func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
 	for i, r := range c.order {
@@ -111,7 +111,7 @@ func (c *Conversation) findTail(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// tailByLeaves returns the only leaf, or the leaf of the last record if there are several.
+// tailByLeaves returns the only leaf. Of several it prefers the checkpoint, then the leaf of the last record.
 func (c *Conversation) tailByLeaves(st readState) *Record {
 	leaves := c.leaves()
 	if len(leaves) == 1 {
@@ -223,7 +223,7 @@ func (c *Conversation) messageAbove(uuid string) *Record {
 	return nil
 }
 
-// latestBelow returns the descendant of a record with the latest time.
+// latestBelow returns the id of the latest descendant of a record, or the record's own id if it has none.
 func (c *Conversation) latestBelow(top string) string {
 	below := map[string]bool{top: true}
 	var hangs func(id string, depth int) bool

@@ -214,7 +214,8 @@ func (b *builder) dropUnsent() {
 	b.pairCalls()
 }
 
-// dropBlank removes empty and blank texts from lists. A prompt between two answers that has nothing left gets a text.
+// dropBlank removes blank texts from lists. An empty answer, and a prompt between two answers with nothing left, get a
+// text.
 func (b *builder) dropBlank() {
 	var emptied *message // after an answer
 	afterAnswer := false

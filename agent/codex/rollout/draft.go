@@ -19,7 +19,8 @@ type draft struct {
 	c        *State
 	renumber bool // lines have moved, so messages are renamed after their new numbers
 
-	// By message, and the items of the model also by turn; nil before the first use, and after lines have moved.
+	// items has the items by message, and those of the model also by turn; nil before the first use and after lines
+	// moved.
 	items map[string][]item
 	turns map[string]string // for each message the key of its turn in items
 

@@ -107,8 +107,8 @@ func (l *line) isContained(now *line) bool {
 		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
 }
 
-// Join returns a kept rollout, followed by the later lines of the session. Lines that were already kept, and lines
-// of other sessions, are left out.
+// Join returns a kept rollout, followed by the lines of data after the last line that it already has. If data has a
+// record of another session, Join adds nothing.
 func Join(kept, data []byte, session string) []byte {
 	then, _ := parseLines(kept)
 	known := map[string]bool{}

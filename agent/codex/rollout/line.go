@@ -128,7 +128,7 @@ func assignGroups(lines []line) {
 			}
 		case isItem && isOutput(l.subtype):
 			l.first, r.open = l.n, false
-			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // that call followed the reasoning
+			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // the lost call followed it
 				for _, j := range r.later {
 					lines[j].first = lines[r.later[0]].n
 				}

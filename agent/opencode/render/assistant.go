@@ -126,8 +126,7 @@ func (a *assistantDraft) markAnthropicText(p *record.Part, b *request.Block) {
 	}
 }
 
-// addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
-// signature.
+// addReasoning adds thinking. Only the model that wrote it gets it back as thinking, and only with its signature.
 func (a *assistantDraft) addReasoning(p *record.Part) {
 	text, ok := textOf(p)
 	if !ok {

@@ -60,10 +60,10 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 	return slices.Insert(slices.Clip(left), at, next)
 }
 
-// nextModel returns the model that the agent uses if the user selects none: the model of the newest prompt that names
-// one. If no prompt names one, the agent uses its configured model, which mend does not know; nextModel then returns
-// the model of the newest assistant message. The zero Model means that the session names none. If part of the model's
-// name is missing, the new prompt fails.
+// nextModel returns the model that the agent uses if the user selects none: since v117 the model in the session's
+// record, else that of the newest prompt that names one. If none does, the agent uses its configured model, which mend
+// does not know; nextModel then returns the model of the newest assistant message. The zero Model means that the
+// session names none. If part of the model's name is missing, the new prompt fails.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.isSince(v117) {
 		model, _ := s.Field("model")

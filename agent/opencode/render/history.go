@@ -107,7 +107,7 @@ func newestOf(all []*message, p Profile) newest {
 	return l
 }
 
-// newer reports whether the agent considers a newer than b. In the order of messages, a comes after b.
+// newer reports whether the agent considers a newer than b.
 func (p Profile) newer(a, b *message) bool {
 	if p.isSince(v11815) && a.created != b.created && !(math.IsNaN(a.created) && math.IsNaN(b.created)) {
 		return a.created > b.created

@@ -25,7 +25,7 @@ type treeReader struct {
 
 	budget   int64           // bytes of the session that may still be loaded; counts only if loads is set
 	loads    bool            // a session is loaded
-	buf      *safedir.Buffer // a reader shares it only with the reader that it calls
+	buf      *safedir.Buffer // shared only with a reader that this one calls
 	parts    []record.Part   // memory for the parts of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
@@ -129,8 +129,8 @@ func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
 	tr.addStray(kind, e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
 }
 
-// eachRecord calls yield for each record in the folder, in order. It ignores names that do not end in .json, and
-// reports names that do but are not ids.
+// eachRecord calls yield for each record in the folder, in order. It ignores hidden names and names that do not end in
+// .json, and reports other names that are not ids.
 func (tr *treeReader) eachRecord(d *safedir.Dir, yield func(id string)) {
 	for _, name := range tr.names(d, "") {
 		id, ok := strings.CutSuffix(name, suffix)
