@@ -96,6 +96,7 @@ func ruleTopics(env *frame.Env) []topicJSON {
 				continue
 			}
 			if all[i].Class == "" { // prefer the topic of an agent that repairs it
+				t.Kind = all[i].Kind
 				all[i], t = t, all[i]
 			}
 			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each text once
