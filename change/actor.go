@@ -24,5 +24,5 @@ const (
 	ChannelWatch   Channel = "watch"
 )
 
-// Channels are all channels.
+// Channels lists all channels.
 var Channels = []Channel{ChannelCommand, ChannelPlugin, ChannelHook, ChannelWatch}

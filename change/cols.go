@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Cols are a row's columns except the one with its data, in the table's order. A file has the zero
-// Cols. A session may have very many rows, so the rows of a table share the names, and the values
-// are encoded one after another.
+// Cols are a row's columns in the table's order, without the data column. A file has the zero Cols. A session may have
+// very many rows, so the rows of a table share the names, and the values are encoded one after another.
 type Cols struct {
 	names  *[]string
 	values []byte // see [AppendValue]
@@ -56,7 +55,7 @@ func (c Cols) All(yield func(Col) bool) {
 	}
 }
 
-// Equal reports whether both have the same columns with the same values.
+// Equal reports whether c and o have the same columns with the same values.
 func (c Cols) Equal(o Cols) bool {
 	return (c.names == nil) == (o.names == nil) && bytes.Equal(c.values, o.values) && (c.names == o.names || slices.Equal(*c.names, *o.names))
 }
@@ -64,7 +63,7 @@ func (c Cols) Equal(o Cols) bool {
 // Clone returns a copy of the values, with the same names.
 func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
 
-// replace returns the columns, where to replaces the column of the same name.
+// replace returns the columns with to in place of the column of the same name.
 func (c Cols) replace(to Col) Cols {
 	var values []byte
 	for col := range c.All {

@@ -9,12 +9,12 @@ import (
 // ErrMalformed is returned when SQLite meets a damaged page and stops reading.
 var ErrMalformed = errors.New("it is damaged")
 
-// A Check is how thoroughly a database file is checked.
+// A Check says how thoroughly a database file is checked.
 type Check uint8
 
 // Each check includes the ones before it.
 const (
-	CheckLog  Check = iota // whether its -wal belongs to it
+	CheckLog  Check = iota // whether the -wal belongs to the file
 	CheckFree              // also its schema and its free list
 	CheckAny               // also its pages, up to the first damaged one
 	CheckAll               // also its pages, reporting all damage

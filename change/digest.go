@@ -32,7 +32,7 @@ func PlanDigest(ops []OpInfo) string {
 	for i, o := range ops {
 		keys[i], order[i] = Key(o.Ref), i
 	}
-	// This is the order of the lines: no two keys are equal, and all bytes of a key are greater than a space.
+	// Sorting the keys sorts the lines: no two keys are equal, and each byte of a key is greater than a space.
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
 	sum := sha256.New()
 	sum.Write([]byte("mend plan 1\n"))

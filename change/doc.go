@@ -1,7 +1,7 @@
 // Package change holds the neutral values of stored conversations and of their changes: the Head that a store lists;
 // the Record with the exact bytes that the store holds under a Ref; the Image of a record; the Op that replaces one
-// image by another; the Plan of a whole change; and the Entry that records it in the journal. What a record means is up
-// to its agent.
+// image with another; the Plan of a whole change; and the Entry that records it in the journal. What a record means is
+// up to its agent.
 //
 // It does no I/O. It imports nothing of mend. Read [Diff] and [ImageOf] first.
 //

@@ -56,8 +56,8 @@ func (e *Entry) Files() (refs []Ref) {
 	return refs
 }
 
-// KeepsFiles reports whether gc must keep the bytes of a change, because it removed a file of the user's own or a whole
-// database. A clean is excluded: the user ran it to free space.
+// KeepsFiles reports whether gc must keep the bytes of a change, because it removed one of the user's own files or a
+// whole database. A clean is excluded: the user ran it to free space.
 func KeepsFiles(cause CauseKind, ops []OpInfo) bool {
 	return cause != CauseClean && slices.ContainsFunc(ops, func(o OpInfo) bool { return o.Ref.Kind.Own() })
 }
@@ -73,12 +73,12 @@ func (e *Entry) Kind() Kind {
 	return e.Ops[0].Ref.Kind
 }
 
-// Blocks reports whether a plan is about the session or a record of the entry.
+// Blocks reports whether the entry and the plan change the same session or record, or the entry the whole store.
 func (e *Entry) Blocks(p Plan) bool {
 	return e.Kind().Whole() || e.Session == p.Session || e.changesAny(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
 
-// Shares reports whether both entries are about the same session or record.
+// Shares reports whether both entries change the same session or record, or e changes the whole store.
 func (e *Entry) Shares(o Entry) bool {
 	return e.Kind().Whole() || e.Session == o.Session || e.changesAny(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }

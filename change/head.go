@@ -42,7 +42,7 @@ const (
 	StrayIgnored                  // the agent ignores it
 	StrayFile                     // a file that the agent reads as one more record
 	StrayHidden                   // a folder that cannot be read, so records of the session may be missing
-	StrayPlace                    // in place of a folder that the agent needs to answer a prompt
+	StrayPlace                    // something in place of a folder that the agent needs to answer a prompt
 	StrayLink                     // a link in place of a folder: the agent follows it, mend does not
 	StrayRow                      // a row that keeps the agent from listing any session
 	StrayUnread                   // a row of a session in an unknown format: the session is not examined

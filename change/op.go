@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// An Op replaces the content of one record, which must hold Pre, by Post. A nil image means that the record does not
-// exist.
+// An Op replaces the content of one record: Pre becomes Post. A nil image means that the record does not exist.
 type Op struct {
 	Ref       Ref
 	Pre, Post *Image

@@ -32,7 +32,7 @@ type Plan struct {
 	// Reverts has one element for each change that an undo or a redo reverts: the end of the file to which that change
 	// appended, or nil. Only Prepare needs it.
 	Reverts []*AppendPoint
-	// Undecided has the folders, see [Staged], of undecided changes to other records. Prepare leaves them alone.
+	// Undecided lists the staging folders of undecided changes to other records. Prepare does not touch them.
 	Undecided []string
 }
 
@@ -55,7 +55,7 @@ type Cause struct {
 
 // A Failure is the API error that a repair was made for. Fields that the error lacks are empty.
 type Failure struct {
-	Provider  string `json:"provider,omitempty"` // provider of the session's model; the agent's names for both
+	Provider  string `json:"provider,omitempty"` // the provider of the session's model, as the agent names it
 	Model     string `json:"model,omitempty"`
 	Status    int    `json:"status,omitempty"` // HTTP status
 	RequestID string `json:"requestId,omitempty"`

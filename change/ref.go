@@ -17,7 +17,7 @@ const (
 	KindMessage
 	KindPart
 	KindFolder  // the folder of a message's parts, or of a session's messages
-	KindFile    // a [File]: a file in such a folder that is not a record, or a file that takes the place of the folder
+	KindFile    // a file in such a folder that is not a record, or a file in place of the folder
 	KindProject // the row of the project that sessions belong to
 	KindEvents  // the row that counts the events of a session
 	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
@@ -51,7 +51,7 @@ func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript ||
 // Whole reports whether a change of the kind may affect any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
 
-// Own reports whether a change of the kind removes a file of the user's own or a whole database.
+// Own reports whether a change of the kind removes one of the user's own files or a whole database.
 func (k Kind) Own() bool { return k == KindDatabase || k == KindFile }
 
 // A Ref names one record of a store by the ids in its path or its primary key. It is
@@ -68,7 +68,7 @@ type Ref struct {
 	Part string `json:"part,omitempty"`
 }
 
-// ID returns the record's own id, the last of its ids. A folder has the id of its message or session.
+// ID returns the record's own id, the last of its ids. The id of a folder is that of its message or session.
 func (r Ref) ID() string {
 	switch r.Kind {
 	case KindPart, KindFile, KindRows, KindTree:

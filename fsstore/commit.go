@@ -40,8 +40,7 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 			return tx.abort(i+1, fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err))
 		}
 	}
-	// All names are changed. After a power cut any of them may still be the old name; Settle then
-	// finishes.
+	// All names are exchanged. A power cut may still revert any of these exchanges; Settle then finishes.
 	if err := tx.barrier(tx.ops); err != nil {
 		return change.Outcome{}, err
 	}

@@ -37,6 +37,6 @@
 //
 // If the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
 // stage.Area.Exchange). The outcome after a crash is decided in the same way, and readers find every file complete. A
-// file is lost only if another program puts it in the place of a record, or creates it under the name of a new one,
-// between two of these calls.
+// file is lost only if, between two of these calls, another program replaces a record with it, or creates it under the
+// name of a new record.
 package fsstore

@@ -12,8 +12,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// again ends the name of the staging folder that Settle makes if the first one is lost. A staged
-// file missing from it proves nothing.
+// again ends the name of the staging folder that Settle makes if the first one is lost. If a staged file is missing
+// there, that proves nothing.
 const again = ".again"
 
 // stagedName returns the name of the staged file of op number i: the number, and the hashes of the

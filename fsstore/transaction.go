@@ -12,8 +12,8 @@ import (
 	"mend/internal/stage"
 )
 
-// A fileOp is an op with the paths of its target, the file that the agent reads, and of its staged
-// file. Commit swaps their contents.
+// A fileOp is an op with the paths of its target, the file that the agent reads, and of its staged file. Commit
+// exchanges the two.
 type fileOp struct {
 	*change.Op
 	path   string // path of the target, below the root

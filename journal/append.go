@@ -252,8 +252,8 @@ func (b *batch) put(bucket string, key, val []byte) error {
 	return nil
 }
 
-// blob adds a blob and a reference to it, once per entry. It only verifies a blob that the journal already has: soon
-// it may be the only copy of the record.
+// blob adds a blob and a reference to it, once per entry. A blob that the journal already has is only verified: it may
+// soon be the only copy of the record.
 func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 	id := blobID{kind: kind, hash: h}
 	_, stored, err := b.j.snap().Get(kind.bucket(), h[:])

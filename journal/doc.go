@@ -11,9 +11,10 @@
 //
 // # The frozen format, version 1
 //
-// The folder (0700) holds journal.db (0600), a bbolt file; journal.lock (0600), whose flock gives a writer exclusive
-// access, and which is never renamed or removed (from byte 1 on it holds the writer's process id and a line feed, or
-// after a close a line feed and the stamp of the journal); and, while a file is being made, journal.db.new.
+// The folder (0700) holds journal.db (0600), a bbolt file; during a creation or compaction, journal.db.new; and
+// journal.lock (0600), which is never renamed or removed. The flock of journal.lock gives a writer exclusive access.
+// From byte 1 on it holds the writer's process id and a line feed, or after a close a line feed and the stamp of the
+// journal.
 //
 // Integers in keys and values are big endian. Every value ends in a CRC32C
 // (Castagnoli) over bucket name, key and value, 4 bytes, left out below.
@@ -55,8 +56,8 @@
 //
 // Later versions add members to that JSON. An older mend ignores members that it does not know, and the hash stays
 // valid. Entries of earlier versions lack the actor of an event, the digest of a plan and the fields of an API error;
-// these are then unknown. The entries of one run of mend name its first entry, their operation; an entry without that
-// member is an operation of its own.
+// these are then unknown. Each entry names its operation: the first entry of the same run of mend. An entry without
+// that member is its own operation.
 //
 // The last four buckets follow from the rest, and [Journal.Verify] recomputes them. "entries" lists for each entry its
 // own events, the gc and forget events that named it, and the begin and finish events of its undos and redos.
@@ -70,13 +71,13 @@
 //
 // # Damage
 //
-// The file is not trusted. All reading is done without bbolt, with every bound checked (package boltfile explains why).
-// bbolt only writes: inside a recover that also catches faults of mapped memory, and on paths of pages that were
-// checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
+// The file is not trusted. The file is read without bbolt, and every bound is checked (package boltfile explains why).
+// bbolt only writes. It runs inside a recover that also catches faults of mapped memory, and it reaches only pages that
+// were checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
 // writing verifies the whole file, unless the system reports exactly what the last writer left (inode, size, time of
-// the last write and of the last change; on Windows it always verifies). So nothing is appended after damage, whichever
-// program caused it. If a disk changes bytes by itself, no time changes: the checksums reveal it when the bytes are
-// read, in the next verification, or in Verify.
+// the last write and of the last change; on Windows it always verifies). So nothing is appended to a file that a
+// program has damaged. If a disk changes bytes by itself, no time changes: the checksums reveal the damage when the
+// bytes are read, in the next verification, or in Verify.
 //
 // An older copy of the whole journal counts as undamaged. Only a head that was kept elsewhere reveals it, see
 // [Journal.VerifyHead].

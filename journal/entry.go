@@ -109,7 +109,7 @@ func (st *entryState) add(ev *event) error {
 	return nil
 }
 
-// An undoResolver finds out which entries are undone. It reads each entry at most once.
+// An undoResolver determines which entries are undone. It reads each entry at most once.
 type undoResolver struct {
 	s     snapshot
 	cache map[uint64]uint64 // by entry: the entry that undid it, or 0
@@ -119,7 +119,7 @@ func newUndoResolver(s snapshot) *undoResolver {
 	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }
 
-// newestUndo returns the newest committed entry that reverts st and is not itself undone, 0 for none. It ends,
+// newestUndo returns the newest committed entry that reverts st and is not itself undone, 0 for none. It terminates,
 // because it only follows references to later entries.
 func (u *undoResolver) newestUndo(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {

@@ -196,7 +196,7 @@ func (x *exporter) text(entry uint64, h *hash) error {
 	return x.out.Encode(exportedText{"text", string(b)})
 }
 
-// image writes the image with its last chunk in the item it, and skips any other chunk.
+// image writes an image, given the item with its last chunk. It skips items with other chunks.
 func (x *exporter) image(it boltfile.Item) error {
 	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
 		return err

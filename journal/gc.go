@@ -15,8 +15,8 @@ import (
 // Freed counts what GC or Forget removed.
 type Freed struct {
 	Entries int   // entries whose images were removed
-	Images  int   // images, lists and texts that no other entry needs
-	Bytes   int64 // compressed size of the images, lists and texts
+	Images  int   // images and texts that no other entry needs
+	Bytes   int64 // compressed size of these images and texts
 	// SharedWith has the ids of other entries that need some of the same images, such as the undo of a repair. Shared
 	// images were not removed.
 	SharedWith []string
@@ -40,12 +40,13 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	return ids, nil
 }
 
-// GC removes the images of the entries of Old that only names; nil means all entries of Old. It always keeps entries
-// with a file of the user's own or a whole database. The entries are still listed, but cannot be undone. The space is
-// reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
+// GC removes the images of the entries of Old that only names; nil means all entries of Old. It always keeps the images
+// of entries that removed one of the user's own files or a whole database. An entry without images is still listed, but
+// cannot be undone. The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is
+// compacted.
 //
-// A wrong clock must not remove images early. So GC dates an entry by the latest past time of all entries up to it
-// or, without one, by the next entry that has one.
+// A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, not
+// counting times in the future. If all of these are in the future, it uses the next entry with a time in the past.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -18,10 +18,9 @@ const (
 	maxSyllables = 10
 )
 
-// scramble[k] is the factor that maps a sequence number to one of the 100^k ids with k
-// syllables: about 0.618 of 100^k, so that ids of neighbours differ a lot, and coprime to
-// 100^k, so that no two ids are equal. Frozen. Ids of maxSyllables are not scrambled, since
-// 100^maxSyllables does not fit a uint64.
+// scramble[k] is the factor that maps a sequence number to one of the 100^k ids with k syllables: about 0.618 of 100^k,
+// so that ids of consecutive entries differ a lot, and coprime to 100^k, so that no two ids are equal. Frozen. Ids of
+// maxSyllables are not scrambled, since 100^maxSyllables does not fit a uint64.
 var scramble = [maxSyllables]uint64{
 	3: 618033,
 	4: 61803399,
@@ -41,8 +40,8 @@ func pow100(k int) uint64 {
 	return p
 }
 
-// IDOf returns the repair id of the entry with the given number: a pronounceable word of lower-case
-// letters. Ids are unique, and up to 10^18 the ids of neighbours start with different letters.
+// IDOf returns the repair id of the entry with the given number: a pronounceable word of lower-case letters. Ids are
+// unique, and up to 10^18 the ids of consecutive entries start with different letters.
 func IDOf(seq uint64) string {
 	k := minSyllables
 	for k < maxSyllables && seq >= pow100(k) {

@@ -34,7 +34,7 @@ type Query struct {
 
 	Forgotten bool // only changes whose images were removed, so that they cannot be undone
 
-	Since, Until time.Time // only entries that began then or later, or earlier; zero: no limit
+	Since, Until time.Time // only entries begun at Since or later, and before Until; zero: no limit
 
 	Rules   []string       // only with a finding of one of these; nil: with or without
 	Agent   string         // the agent that the store belongs to; "": any
@@ -76,7 +76,7 @@ func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
 	return Each(q, func(read func(*Journal) error) error { return read(j) })
 }
 
-// Each is [Journal.Each] for a journal that with passes to a function, once for each entry.
+// Each is [Journal.Each], but gets the journal from with: first for the list of entries, then once for each entry.
 func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.Entry, error] {
 	return func(yield func(change.Entry, error) bool) {
 		var seqs []uint64
@@ -213,7 +213,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	case q.Sessions != nil:
 		return j.scanSessions(q.Sessions, q.After, top, fn)
 	}
-	for seq := top; seq > q.After && seq >= q.Operation; seq-- { // an operation has no earlier entry
+	for seq := top; seq > q.After && seq >= q.Operation; seq-- { // an operation has the number of its first entry
 		if err := fn(seq); err != nil {
 			return boltfile.IgnoreStop(err)
 		}
@@ -221,7 +221,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	return nil
 }
 
-// scanSession calls fn for the entries of a session after one number and up to another, newest first.
+// scanSession calls fn for the entries of a session with numbers above after and up to top, newest first.
 func (j *Journal) scanSession(session string, after, top uint64, fn func(uint64) error) error {
 	prefix := sessionPrefix([]byte(session))
 	return j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(session), top), func(it boltfile.Item) error {

@@ -135,7 +135,7 @@ func (x *importer) line(raw []byte) error {
 		return err
 	}
 	if (kind.Type == "journal") != (len(x.lines) == 1) {
-		return fmt.Errorf("a line %q: the first line, and no other, must be the line of the journal", kind.Type)
+		return fmt.Errorf("a line of type %q: the first line, and no other, must have the type journal", kind.Type)
 	}
 	switch kind.Type {
 	case "journal":

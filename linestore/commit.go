@@ -97,8 +97,8 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed}, tx.sync(f)
 }
 
-// isUnchanged reports whether f is still the transcript and still as long as e, which was compared with the ops:
-// another program may have written or replaced it since.
+// isUnchanged reports whether f is still the transcript and still as long as e, the entry that was compared with the
+// ops. Another program may have written to the transcript or replaced it since.
 func (tx *transaction) isUnchanged(f *os.File, e safedir.Entry) (bool, error) {
 	open, err := safedir.StatFile(f)
 	if err != nil {
@@ -118,8 +118,8 @@ func (tx *transaction) hasNewline() bool {
 	return false
 }
 
-// restoreTime restores the transcript's mtime if it still has the given size, so that no other program has written
-// since. An error is only a note: the lines are already written.
+// restoreTime restores the transcript's mtime if its size shows that no other program has written since. An error is
+// only a note: the lines are already written.
 func (tx *transaction) restoreTime(mtime, size int64) {
 	e, err := tx.dir.Stat(tx.name)
 	if err == nil && (e.Size != size || e.Mtime == mtime) {
@@ -132,7 +132,7 @@ func (tx *transaction) restoreTime(mtime, size int64) {
 		err = tx.dir.SetMtime(tx.name, mtime)
 	}
 	if err != nil {
-		tx.note(fmt.Sprintf("%v: the session counts as used just now", err))
+		tx.note(fmt.Sprintf("%v: the agent shows the session as used just now", err))
 	}
 }
 
@@ -258,11 +258,11 @@ func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 }
 
 // maxRounds limits how often finishExchange looks for more lines. A program that writes faster than the disk would keep
-// it busy for ever; Discard keeps later lines.
+// it busy forever; Discard keeps later lines.
 const maxRounds = 8
 
-// carryOver appends the part of tail that the transcript lacks, and reports whether it appended anything. The first
-// carried bytes of tail were appended by an earlier call.
+// carryOver appends the part of tail that the transcript lacks, and reports whether it appended anything. carried is
+// the number of bytes of tail that earlier calls have appended.
 func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int64) (bool, error) {
 	e, err := tx.readTarget()
 	if err != nil {

@@ -173,8 +173,9 @@ func (tx *transaction) mayOwnLines() bool {
 	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }
 
-// isOwn reports whether a change that the plan reverts appended the last line of a record: no other line of the
-// record has its content, or none after the offset of that append. A removal of earlier lines makes the offset wrong.
+// isOwn reports whether a change that the plan reverts appended the last line of a record: it is the only line of the
+// record with its content, or the only one after the offset of that append. If earlier lines were removed since, the
+// offset is wrong.
 func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	if len(tx.reverts) == 0 {
 		return true
@@ -242,5 +243,5 @@ func (e *edit) apply(data []byte, block bool) []byte {
 	return out
 }
 
-// endsLine reports whether appended bytes begin a new line.
+// endsLine reports whether bytes appended to data begin a new line.
 func endsLine(data []byte) bool { return len(data) == 0 || data[len(data)-1] == '\n' }

@@ -102,7 +102,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, nil
 }
 
-// addNewline adds the op for the newline that begins the block if it is missing, and removes a superfluous one.
+// addNewline adds the missing op for the newline that begins the block, or removes the op if no newline begins it.
 func (tx *transaction) addNewline(e edit) {
 	needed := len(e.block) > 0 && e.block[0] == '\n'
 	if needed == tx.hasNewline() {

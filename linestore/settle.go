@@ -15,10 +15,10 @@ import (
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Settle finds out from the contents what became of a change, and finishes or reverts it. It may be
-// interrupted at any point and called again. An append is committed if all its lines are present;
-// otherwise the lines that are present are removed. A replacement is committed if the new
-// transcript is in place. An error means that the change is still undecided.
+// Settle determines from the contents how far a change came, and finishes or reverts it. It may be interrupted at any
+// point and called again. An append is committed if all its lines are present; otherwise the lines that are present are
+// removed. A replacement is committed if the new transcript is in place. An error means that the change is still
+// undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
 	if err != nil {

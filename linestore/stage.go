@@ -155,8 +155,7 @@ func (tx *transaction) sync(f *os.File, folders ...string) error {
 	return tx.own.Sync(&b, folders...)
 }
 
-// contains reports whether a transcript has the lines that were appended to an earlier version of
-// it.
+// contains reports whether tail has the lines that were appended to an earlier version of the transcript.
 func contains(tail, appended []byte) bool {
 	return len(bytes.TrimSpace(appended)) == 0 || bytes.Contains(tail, bytes.TrimSpace(appended))
 }

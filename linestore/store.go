@@ -128,8 +128,8 @@ func (tx *transaction) close() {
 	tx.root.Close()
 }
 
-// newlinePart begins the part of a ref for the newline that a change writes before its first line
-// because the previous line lacks one. The SHA-256 of that first line follows.
+// newlinePart begins the part of a ref for the newline that a change writes before its first line because the previous
+// line lacks one. The beginning of the SHA-256 of that first line follows.
 const newlinePart = "newline-"
 
 // locate finds the place of an op.

@@ -139,7 +139,7 @@ func (a *archiveWriter) table(name string, cols []string) {
 	}
 }
 
-// begin begins a row. The caller then calls value for each column.
+// begin starts a row. The caller then calls value for each column.
 func (a *archiveWriter) begin() error {
 	a.tables[len(a.tables)-1].rows++
 	return a.b.WriteByte('R')
@@ -153,7 +153,7 @@ func (a *archiveWriter) value(v Value) error {
 	return err
 }
 
-// close ends the archive, and sets its list.
+// close ends the archive and completes its rowList.
 func (a *archiveWriter) close() error {
 	_ = a.b.WriteByte('E')
 	err := errors.Join(a.b.Flush(), a.zip.Close())

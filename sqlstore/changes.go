@@ -159,7 +159,7 @@ func describeDiff(want, now *change.Image) string {
 	return "it was changed meanwhile"
 }
 
-// checkTables returns an error if the current tables cannot take the rows.
+// checkTables returns an error if the rows do not fit the current tables.
 func (c *Conn) checkTables(changes *rowChanges) error {
 	for _, r := range changes.rows {
 		t := c.Table(r.kind)
@@ -175,7 +175,7 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 			return fmt.Errorf("%v %s: it cannot be written: its table has the columns %s since, and the row has no value for them", r.kind, r.ref, strings.Join(added, ", "))
 		}
 		if !slices.Equal(cols, t.others) {
-			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, t.others)
+			return fmt.Errorf("%v %s: the row has the columns %v, its table now has %v", r.kind, r.ref, cols, t.others)
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 }
 
 // checkForeignKeys returns the rows that would lack their parent, or would leave a child without a parent, after
-// changes; changes is nil if they were already made.
+// changes; changes is nil if they are already written.
 func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {

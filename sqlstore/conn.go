@@ -59,7 +59,8 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 	return c, nil
 }
 
-// openReader opens the database for reading; for live see [readVFS]. If check is set, the pages are checked.
+// openReader opens the database for reading. If live is set, it uses SQLite's locks, see [readVFS]. If check is set,
+// the pages are checked.
 func (s *Store) openReader(ctx context.Context, live, check bool) (*Conn, error) {
 	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
@@ -249,11 +250,11 @@ func recoverPanic(err *error) {
 	}
 }
 
-// Rebuilt reports whether the connection reads with rebuilt indexes, because one of the file's is damaged.
+// Rebuilt reports whether the connection reads with rebuilt indexes, because an index of the file is damaged.
 func (c *Conn) Rebuilt() bool { return c.rebuilt }
 
 // Table returns the table of the kind; nil if the database has none.
 func (c *Conn) Table(kind change.Kind) *Table { return c.schema.tables[kind] }
 
-// HasTable reports whether the table of a spec exists.
+// HasTable reports whether a table that a spec names exists.
 func (c *Conn) HasTable(name string) bool { return c.schema.exist[name] }

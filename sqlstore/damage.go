@@ -76,7 +76,7 @@ func (s *Store) checkAll(ctx context.Context) error {
 	return err
 }
 
-// A damagedError is an error that is also [ErrUnusable].
+// A damagedError is a [change.DamagedError] that [errors.Is] also matches with [ErrUnusable].
 type damagedError struct{ *change.DamagedError }
 
 func (e damagedError) Is(target error) bool { return target == ErrUnusable }
@@ -128,7 +128,7 @@ func (s *Store) checkWAL() error {
 	case salvage.Older:
 		why = "its -wal is older than the file, and hides what was written after it"
 	case salvage.Later:
-		why = "its -wal is of a later moment than the file, and what was written in between is missing"
+		why = "its -wal is newer than the file, and what was written in between is missing"
 	case salvage.Fits:
 		return nil
 	}

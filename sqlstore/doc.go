@@ -10,11 +10,10 @@
 //
 // # Reading
 //
-// Reading changes no byte, except for the marks of readers in a -shm that is in use. While another
-// program has the database open ([Store.Held] finds out), SQLite's locks give a consistent view.
-// Otherwise the files, including the -wal, are read without locks and without a -shm, and read
-// again if one of them changed meanwhile. This is the usual case; some agents leave a -wal when
-// they exit. Both work in a read-only folder.
+// Reading changes no byte, except for the marks of readers in a -shm that is in use. While another program has the
+// database open ([Store.Held] reports this), SQLite's locks give a consistent view. Otherwise the files, including the
+// -wal, are read without locks and without a -shm, and read again if one of them changed meanwhile. This is the usual
+// case; some agents leave a -wal when they exit. Both work in a read-only folder.
 //
 // If such a read meets a damaged page, the file is read once more with indexes rebuilt in memory: a
 // damaged index loses no row. A file that SQLite's check of all pages finds damaged

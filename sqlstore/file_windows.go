@@ -21,10 +21,10 @@ func setOwner(*os.File, fs.FileInfo) {}
 // syncFolder does nothing: a folder cannot be synced here, and NTFS journals its names.
 func syncFolder(string) error { return nil }
 
-// checkFolderWritable returns nil: Commit finds out.
+// checkFolderWritable returns nil: Commit fails if the folder is not writable.
 func checkFolderWritable(string) error { return nil }
 
-// checkWritable returns nil: Commit finds out.
+// checkWritable returns nil: Commit fails if the file is not writable.
 func checkWritable(string) error { return nil }
 
 // freeBytes returns the maximum: the number is unknown.

@@ -69,10 +69,10 @@ func whereEqual(columns []string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// missingParent describes the missing row that the record refers to, "" if none is missing. Rows
-// that the plan creates or keeps count as existing, rows that it removes do not; changes is nil
-// after the plan was made. An update may refer to a missing row of an optional table, such as a
-// project: a repair may leave the reference as it was, and an undo restores it.
+// missingParent describes the missing row that the record refers to, "" if none is missing. Rows that the plan creates
+// or keeps count as existing, rows that it removes do not; changes is nil if they are already written. An update may
+// refer to a missing row of an optional table, such as a project: a repair may leave the reference as it was, and an
+// undo restores it.
 func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.valuesOf(r, l.columns)

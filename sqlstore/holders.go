@@ -31,7 +31,8 @@ func (e *heldError) Failure() (fail.Code, string) {
 const tick = 50 * time.Millisecond
 
 // holders names the other processes that have a file of the database at path open. If all of them may be mend's, it
-// waits for them. It looks twice, because a child process has all files of its parent until its program runs.
+// waits for them. It looks twice, because a child process holds all files of its parent open until it starts its own
+// program.
 func holders(ctx context.Context, path string, look func(context.Context, string) ([]string, error)) (who []string, err error) {
 	began := time.Now()
 	for again := false; ; again = true {

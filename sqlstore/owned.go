@@ -93,7 +93,7 @@ func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	return o.whole.Commit(ctx, st)
 }
 
-// Settle finds out how far a change came, and finishes or reverts it.
+// Settle determines how far a change came, and finishes or reverts it.
 func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if !isAside(st.Ops) {
 		return o.Store.Settle(ctx, st)
@@ -117,14 +117,14 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	return a.SweepBuilt()
 }
 
-// Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops have
-// too, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it removes
-// nothing.
+// Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops also
+// use, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it
+// removes nothing.
 func (o *Owned) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
 	return o.whole.Sweep(ctx, needed, unneeded, dry)
 }
 
-// CheckKept returns an error unless everything that ops removed is kept whole beside the database.
+// CheckKept returns an error unless everything that ops removed is kept complete beside the database.
 func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
 	return o.whole.CheckKept(ctx, ops)
 }

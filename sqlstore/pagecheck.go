@@ -140,7 +140,7 @@ func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 	return nil
 }
 
-// checkTable makes SQLite check a table, every row of it, with its indexes.
+// checkTable makes SQLite check every row and every index of a table.
 func (c *Conn) checkTable(file, name string) error {
 	found, err := c.Strings("PRAGMA integrity_check(" + sqlite3.QuoteIdentifier(name) + ")")
 	if found = damageLines(found, nil); err == nil && len(found) > 0 {

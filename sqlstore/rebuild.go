@@ -12,9 +12,9 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The agent may still read a database with a damaged index, if it does not use that index. So mend reads the rows as
-// well: all indexes are rebuilt in a transaction that never ends; its pages stay in the connection's memory. For this
-// the tables are read once; after that every query is as fast as before.
+// The agent may still read a database with a damaged index, if it does not use that index. So mend reads such a
+// database, too: it rebuilds all indexes in a transaction that is never committed, whose pages stay in memory. This
+// reads each table once; after that every query is as fast as before.
 
 // readRebuilt runs f as [Store.View] does, on a connection with rebuilt indexes. first is the error of the read with
 // the file's own indexes; readRebuilt returns it if the indexes cannot be rebuilt.

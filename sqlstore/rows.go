@@ -28,8 +28,8 @@ import (
 //	1         the archive is moved to the owner's folder, durably
 //	commit    one transaction compares each row of the archive with the row of the same key, and deletes it
 //
-// So each row that is not in the database is in an archive that was read back whole. A crash leaves all rows or none in
-// the database, and Settle finds out which.
+// So each row that is not in the database is in an archive that was read back completely. A crash leaves all rows or
+// none in the database, and Settle determines which.
 
 // An ArchiveRequest selects rows for an archive.
 type ArchiveRequest struct {
@@ -51,7 +51,7 @@ type Archived struct {
 }
 
 // errNoWAL is returned because without a WAL a transaction on many rows would be held in memory.
-var errNoWAL = fail.New(fail.Refused, "", "the database is not in WAL mode, as its agent has it: many rows are not changed in it at once")
+var errNoWAL = fail.New(fail.Refused, "", "the database is not in WAL mode, which its agent sets: mend changes many rows at once only in that mode")
 
 // Archive writes rows into an archive, and returns the change that deletes them. The database is only read.
 func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err error) {
@@ -103,7 +103,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	return a, nil
 }
 
-// createArchive creates the file of an archive, again if a read is repeated.
+// createArchive creates the file of an archive. It does so again if a read is repeated.
 func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, error) {
 	d, err := area.Root.Sub(built.Folder())
 	if err != nil {
@@ -307,7 +307,7 @@ func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
 	return t, err
 }
 
-// A rowState is the state in the database of an archived row.
+// A rowState is the state of an archived row in the database.
 type rowState uint8
 
 const (
@@ -458,7 +458,7 @@ func (s *Store) CountUnrestorable(ctx context.Context, archive change.Ref) (int6
 	return n[rowOrphan], err
 }
 
-// ArchivedSessions returns the sessions that the rows of an archive belong to, and the sessions whose own row it has.
+// ArchivedSessions returns all sessions that rows of an archive belong to, and as removed those whose own row it has.
 func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error) {
 	path, err := s.findArchive(archive)
 	if err != nil {
@@ -616,7 +616,7 @@ func (x *rowsChange) Outcome(_ context.Context, passed bool) (change.Outcome, er
 	}
 	if n := x.counts; n[rowOther] > 0 || n[rowSame] > 0 && n[rowAbsent] > 0 {
 		out.State = change.Conflicted
-		why := fmt.Sprintf("%d rows are there, %d are not, and %d are others", n[rowSame], n[rowAbsent], n[rowOther])
+		why := fmt.Sprintf("%d rows are in the database, %d are not, and for %d it has another row", n[rowSame], n[rowAbsent], n[rowOther])
 		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: why}}
 	}
 	return out, nil

@@ -7,16 +7,15 @@ import (
 	"mend/change"
 )
 
-// Settle finds out from the rows alone what became of st. SQLite has made all of the change or
-// nothing, so no row is ever written:
+// Settle determines from the rows alone whether st was made. SQLite has made all of the change or nothing, so no row is
+// ever written:
 //
 //	rows hold Post, none Pre      Committed
 //	rows hold Pre, none Post      Aborted
 //	both, or neither              Conflicted: no crash leaves this
 //
-// A missing row may also be a row that another program deleted, so it counts only if all rows are
-// missing as Pre or Post expects. The Conflicts are the rows that differ from the outcome because
-// another program wrote them.
+// A missing row may have been deleted by another program. So missing rows count only if every row is missing, as its
+// Pre or its Post expects. The Conflicts are the rows that differ from the outcome because another program wrote them.
 //
 // Settle waits for a transaction of another process. It may be called any number of times. The
 // error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is an error of the

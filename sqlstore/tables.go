@@ -21,9 +21,8 @@ type TableSpec struct {
 	SessionRows string
 	// Optional means that the table may be missing, and so may rows of it that other rows refer to.
 	Optional bool
-	// Triggers are the names of triggers that change only the row itself, and leave a row alone that has dates of its
-	// own. If they change anything else, reading the row back reveals it. A table with any other trigger is not
-	// written.
+	// Triggers are the names of triggers that change only the row itself, and only if its dates are not set. If they
+	// change anything else, reading the row back reveals it. A table with any other trigger is not written.
 	Triggers []string
 	// Unique has the columns of a unique index that an optional table must have, in the index's order.
 	Unique []string

@@ -66,9 +66,9 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	return r, readonly, r.open()
 }
 
-// A readFile is a file that can only be read, without working locks. A missing -wal is empty until another program
-// creates it, perhaps between two reads. It cannot be removed after that: only the last connection to close removes
-// it, and this connection's lock on the database shows that it is open.
+// A readFile is a read-only file. Its locks do nothing. A missing -wal is empty until another program creates it,
+// perhaps between two reads. It cannot be removed after that: only the last connection to close removes it, and this
+// connection's lock on the database shows that it is open.
 type readFile struct {
 	path  string
 	wal   bool     // the file may be missing

@@ -17,9 +17,8 @@ type Store interface {
 	// restores every Pre, and the Outcome is Aborted. After an error the outcome is unknown: leave
 	// the entry pending and call Settle.
 	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
-	// Settle finds out from the contents alone how far s came, and finishes or reverts it. It may
-	// be called at any time and any number of times, and may be interrupted anywhere. After an
-	// error the outcome is still unknown.
+	// Settle determines from the contents alone how far s came, and finishes or reverts it. It may be called at any
+	// time and any number of times, and may be interrupted anywhere. After an error the outcome is still unknown.
 	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
 	// Discard removes what Prepare staged. It deletes only bytes that equal a Pre or a Post of s.
 	// With the zero Staged it removes everything staged for any change; all outcomes must be known.

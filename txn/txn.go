@@ -79,7 +79,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	return e, outcomeError(out)
 }
 
-// settle finds out the outcome of s after Commit returned the error cause.
+// settle determines the outcome of s after Commit returned the error cause.
 func settle(ctx context.Context, st Store, s change.Staged, cause error) (change.Outcome, error) {
 	out, err := st.Settle(ctx, s)
 	if err != nil {
@@ -122,10 +122,9 @@ func outcomeError(out change.Outcome) error {
 // may be interrupted at any point and called again. pending has all of them, newest first,
 // including those made before the store was moved to its current folder.
 //
-// The error is an [UndecidedError] with the entries that stay pending because their outcome could
-// not be found out. If ctx ends before an entry is begun, or its outcome cannot be written, the
-// error is a [*PendingError] with that entry, and the later ones stay pending, too. The entry in
-// progress is finished even if ctx ends.
+// The error is an [UndecidedError] with the entries that stay pending because their outcome could not be determined. If
+// ctx ends between two entries, or an outcome cannot be written, the error is a [*PendingError] with the entry, and all
+// later ones stay pending, too. The entry in progress is finished even if ctx ends.
 func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, pending []change.Entry) ([]change.Entry, error) {
 	var done []change.Entry
 	var left UndecidedError
@@ -151,8 +150,7 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 	return done, st.Discard(ctx, change.Staged{})
 }
 
-// settleEntry finds out the outcome of an entry. It fails if an earlier entry in left is about the
-// same records.
+// settleEntry determines the outcome of an entry. It fails if an earlier entry, in left, changes the same records.
 func settleEntry(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
 	for _, l := range left {
 		if l.Entry.Shares(e) {

@@ -50,9 +50,8 @@ func matches(r change.Ref, name string) bool {
 	return r.Kind != change.KindFolder && (r.String() == name || r.ID() == name)
 }
 
-// Conflicts returns the records to which ops cannot be applied: those that hold neither their Pre nor their Post,
-// that lost their parent, that other records belong to although they are to be deleted, and that are at neither end
-// of a move to be reverted.
+// Conflicts returns the records to which ops cannot be applied: records that hold neither their Pre nor their Post,
+// that lost their parent, that ops delete although other records belong to them, or that are at neither end of a move.
 //
 // now[i] is the current image of the record of ops[i]. current has the refs of all records of the stored session,
 // nil if the session no longer exists. It may also be nil if [NeedsSession] reports false.
@@ -107,8 +106,8 @@ func contentConflict(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// keepAppended returns the result of an op on a session file to which the agent has appended lines since: it keeps
-// these lines. It returns nil if the record is not such a file, or has other content.
+// keepAppended returns the result of an op on a session file to which the agent has appended lines since: the result
+// keeps these lines. It returns nil if the record is not such a file, or has other content.
 func keepAppended(o change.Op, now *change.Image) *change.Image {
 	if o.Ref.Kind != change.KindSession || o.Pre == nil || o.Post == nil || now == nil || now.Mode != o.Pre.Mode {
 		return nil
@@ -150,8 +149,8 @@ type relations struct {
 	parts    map[string][]change.Ref // by message
 	written  map[string]bool         // messages that ops create or replace
 	deleted  map[change.Ref]bool
-	// arrivals has the missing records that ops create, without their project: one that is now in another project would
-	// be in both.
+	// arrivals has the missing records that ops create, without their project. Creating one that is now in another
+	// project would leave it in both.
 	arrivals map[change.Ref]bool
 }
 
@@ -182,7 +181,7 @@ func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) re
 	return r
 }
 
-// conflict returns why the record's parent or children rule out the op, or "".
+// conflict returns why the record's parent or children prevent the op, or "".
 func (r relations) conflict(o change.Op) string {
 	switch {
 	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && !o.Ref.Kind.WholeFiles():
@@ -201,8 +200,8 @@ func (r relations) hasOtherParts(message string) bool {
 }
 
 // AddColumns returns ops with rows that have all columns of the rows in now: a column that the agent has added since
-// keeps its value. now[i] belongs to ops[i]. A created row gets the values of defaults, by kind; in those rows a
-// required column without a default has the class 0.
+// keeps its value. now[i] belongs to ops[i]. A created row gets the values in defaults, by kind; there a required
+// column without a default has the class 0.
 func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]change.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {

@@ -39,7 +39,7 @@ type Change interface {
 	MovesAfterCommit(ctx context.Context) ([]Move, error)
 	// Outcome returns the outcome, once the moves after the commit point are made, or the moves before it are reverted.
 	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
-	// CheckKept returns an error unless everything that the change removed is kept whole.
+	// CheckKept returns an error unless everything that the change removed is kept complete.
 	CheckKept(ctx context.Context) error
 	// Close closes the folder.
 	Close()
@@ -179,7 +179,7 @@ type progress struct {
 	blocked    []int // moves that cannot be reverted: another program has created the source again
 }
 
-// look returns the progress of moves. Its own places show whether a move was made, because only mend writes to them.
+// look returns the progress of moves. Mend's own places show whether a move was made, because only mend writes to them.
 func (a *Area) look(moves []Move) (p progress, err error) {
 	for i, m := range moves {
 		from, err := a.exists(m.From)

@@ -200,8 +200,8 @@ func (a *Area) Find(name string) (found []Place, err error) {
 	return found, err
 }
 
-// Sweep removes the content that the owner keeps for unneeded ops, except what needed ops have too, and returns its size
-// in bytes. It leaves content of no op. If dry is set, it removes nothing.
+// Sweep removes the content that the owner keeps for unneeded ops, except what needed ops also use, and returns its
+// size in bytes. Content that belongs to no op stays. If dry is set, it removes nothing.
 func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
 	if !dry {
 		err = a.SweepBuilt()

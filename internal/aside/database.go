@@ -66,8 +66,8 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	return x, nil
 }
 
-// StageDatabase returns the staged change of a database. The -wal of a sound database is emptied first, so that the
-// file is never without it; the change then expects the file with the content of the -wal.
+// StageDatabase returns the staged change of a database. The -wal of a sound database is emptied into the file first,
+// so that no crash separates the two; the change then expects the file with that content.
 func StageDatabase(ctx context.Context, a *Area, f DatabaseFile, st change.Staged) (change.Staged, error) {
 	op := st.Ops[0]
 	pre, err := setOf(op.Pre)

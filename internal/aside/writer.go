@@ -72,7 +72,7 @@ func (w Writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	return out, err
 }
 
-// Settle finds out how far a change came, and finishes or reverts it.
+// Settle determines how far a change came, and finishes or reverts it.
 func (w Writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	a, c, err := w.open(ctx, &st, false)
 	if err == nil {
@@ -95,9 +95,9 @@ func (w Writer) Discard(context.Context, change.Staged) error {
 	return a.Discard()
 }
 
-// Sweep removes the files beside the store that the owner keeps for unneeded ops, except those that needed ops have too,
-// and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it removes
-// nothing.
+// Sweep removes the files beside the store that the owner keeps for unneeded ops, except those that needed ops also
+// use, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it
+// removes nothing.
 func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry
 	return a.Sweep(ctx, needed, unneeded, dry)
 }
 
-// CheckKept returns an error unless everything that ops removed is kept whole beside the store.
+// CheckKept returns an error unless everything that ops removed is kept complete beside the store.
 func (w Writer) CheckKept(ctx context.Context, ops []change.Op) error {
 	_, c, err := w.open(ctx, &change.Staged{Store: w.ID(), Ops: ops}, false)
 	if err != nil {

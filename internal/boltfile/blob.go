@@ -33,9 +33,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. All chunks but the last
-// have the key hash | number u32 and the value codec byte | bytes. The last chunk has the hash alone as
-// key, and version | size u64 precede its value. It is written last and makes the blob complete.
+// The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. Each chunk except the last has the key
+// hash | number u32 and the value codec byte | bytes. The last chunk has the hash alone as key, and version | size u64
+// precede its value. It is written last and makes the blob complete.
 const (
 	blobVersion    = 1
 	blobHeaderSize = 1 + 8
@@ -93,7 +93,7 @@ func (c *Codec) Compress(b, raw []byte) []byte {
 	return b
 }
 
-// Decompress reverses compress. More than ChunkSize bytes is an error.
+// Decompress reverses Compress. More than ChunkSize bytes is an error.
 func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, c.damageError("a chunk is empty")

@@ -146,9 +146,9 @@ func (f *File) openReader() error {
 	return f.attach()
 }
 
-// HasChanged reports whether a writer has committed since the file was opened. Only a reader without a lock needs
-// it. Until then no page that the reader uses is overwritten: bbolt frees the pages that a transaction
-// replaces when the next one begins.
+// HasChanged reports whether a writer has committed since the file was opened. Only a reader without a lock needs it.
+// Until it returns true, no page that the reader uses is overwritten: bbolt frees the pages that a transaction replaces
+// when the next one begins.
 func (f *File) HasChanged() bool {
 	if f.lock != nil || f.file == nil {
 		return false

@@ -117,8 +117,8 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	return m, nil
 }
 
-// readBytes reads n bytes at off. The error wraps ErrDamaged if the file is too short, and is the disk's
-// own if reading fails.
+// readBytes reads n bytes at off. The error wraps damage if the file is too short, and the disk's error if reading
+// fails.
 func readBytes(r *source, off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	got, err := r.ReadAt(b, off)
@@ -240,8 +240,8 @@ func (p *page) lead(key []byte) int {
 	return i
 }
 
-// A Snapshot is the state of the file after one transaction. It becomes invalid with the next one. It
-// checks the checksum of each value it reads.
+// A Snapshot is the state of the file after one transaction. It becomes invalid with the next transaction. It verifies
+// the checksum of each value that it reads.
 type Snapshot struct {
 	meta
 	pages   map[uint64]*page // cache

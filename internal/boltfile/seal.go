@@ -7,8 +7,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Seal returns the stored form of a value: followed by a CRC32C over bucket, key and value. bbolt
-// has no checksum of its data, and a damaged file may have a value under another key.
+// Seal returns the stored form of a value: the value, followed by a CRC32C over bucket, key and value. bbolt has no
+// checksum of its data, and a damaged file may have a value under another key.
 func Seal(bucket string, key, val []byte) []byte {
 	sealed := make([]byte, 0, len(val)+crc32.Size)
 	return binary.BigEndian.AppendUint32(append(sealed, val...), checksum(bucket, key, val))

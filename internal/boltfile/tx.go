@@ -85,7 +85,7 @@ func (f *File) openBolt() error {
 }
 
 // Update runs fn in one transaction and commits it durably. After an error the file is unchanged, unless f.Fatal is
-// set: then only the next Open finds out whether it has changed.
+// set: then only the next Open shows whether it has changed.
 func (f *File) Update(what string, fn func(*Tx) error) error {
 	if err := f.CheckWritable(); err != nil {
 		return err
@@ -115,8 +115,7 @@ func (f *File) Update(what string, fn func(*Tx) error) error {
 	return f.resolveCommit(id, err)
 }
 
-// resolveCommit finds out whether transaction id is in the file although its commit returned the error cause. It
-// returns nil if it is.
+// resolveCommit returns nil if transaction id is in the file although its commit returned the error cause.
 //
 // Another sync would prove nothing, since the first one dropped the data together with the error. So the file is opened
 // again, and if it has the transaction, an empty commit makes it durable.
@@ -127,7 +126,7 @@ func (f *File) resolveCommit(id uint64, cause error) error {
 		err = f.guard(f.db.Sync)
 	}
 	if f.Snap != nil && f.Snap.txid < id {
-		f.Fatal = err // the file lacks the transaction, whatever else is wrong with it
+		f.Fatal = err // the file lacks the transaction; err is what else is wrong with it
 		return cause
 	}
 	if err == nil {

@@ -1,6 +1,6 @@
-// Package fail adds to an error what the command line needs: the exit code of mend, and a hint for the user. The code
-// that makes an error sets both. It prints nothing. The errors of the layer that docs/library.md describes do not
-// depend on the command line: layer.go has a table of them.
+// Package fail adds to an error what the command line needs: the exit code of mend, and a hint for the user. The
+// function that makes an error sets both. It prints nothing. The errors of the layer that docs/library.md describes do
+// not depend on the command line: layer.go has a table of them.
 //
 // It may import change, internal/boltfile, journal, txn and undo. Read [New] and [Classify] first.
 package fail

@@ -16,7 +16,7 @@ const SalvageHint = `nothing was changed. "mend salvage" brings back every row t
 // DiskHint is what a user can do about a database that the disk cannot read as a whole.
 const DiskHint = `nothing was changed. Check the disk, or the network file system. "mend salvage" reads around what the disk cannot read, and brings back every other row`
 
-// IsSalvageable reports whether an error is the damage of a database: what a user can do about it is "mend salvage".
+// IsSalvageable reports whether an error is damage of a database for which "mend salvage" can help.
 func IsSalvageable(err error) bool {
 	_, hint := Classify(err)
 	return hint == SalvageHint || hint == DiskHint

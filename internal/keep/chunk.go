@@ -25,8 +25,8 @@ import (
 //
 // The positions of the cuts are not frozen: another rule only makes other chunks in the next copy.
 //
-// The chunks of the previous state end where they did, so that a turn adds only its own bytes, and not the chunk before
-// it again.
+// The chunks of the previous state keep their ends, so that a turn adds only its own bytes and does not store the chunk
+// before it again.
 const (
 	minTurn  = 8 << 10   // a smaller last chunk of the previous state is extended
 	minChunk = 64 << 10  // no earlier cut
@@ -226,7 +226,7 @@ const (
 	maxNode = 1024
 	cutNode = 63 // bits of the first byte of a hash: one hash in 64 is a cut
 
-	maxChunks = 1 << 20 // of a state: more than 64 GiB of any session
+	maxChunks = 1 << 20 // of a state: enough for any session of 64 GiB
 )
 
 // nodes cuts a list of hashes into nodes.

@@ -17,11 +17,12 @@
 //	          "next"                   u64, the number of the next state
 //	          "thinned"                i64, seconds since 1970
 //	          "salvaged " | name       nothing; the readable states of the damaged file of that name were copied
+//	          "erasing"                a mark: the bytes of forgotten states may still be in the file
 //	          "new"                    see boltfile
 //	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.Codec]
 //	states    state u64                JSON, see [storedState]
 //	sessions  session | ^state u64     nothing; session is 16 bytes of the SHA-256 of its id
-//	stores    store                    JSON, see [look]; store is 16 bytes of the SHA-256 of kind, 0, and root
+//	stores                             no longer used
 //
 // # Crashes and damage
 //

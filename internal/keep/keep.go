@@ -35,7 +35,7 @@ const (
 	bucketBlobs    = "blobs"
 	bucketStates   = "states"
 	bucketSessions = "sessions"
-	bucketStores   = "stores" // not used since the first builds; a file has it
+	bucketStores   = "stores" // no longer used, but every file has it
 )
 
 var buckets = []string{boltfile.Meta, bucketBlobs, bucketStates, bucketSessions, bucketStores}
@@ -85,8 +85,8 @@ type Keep struct {
 func Path(dir string) string { return filepath.Join(dir, fileName) }
 
 // Open opens the copies in the folder of the journal. For writing it creates a missing file, for this user alone, and
-// sets a damaged one aside; it also finishes an interrupted Forget. For reading it changes nothing; without a file
-// there are no copies. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
+// sets a damaged one aside; it also finishes an interrupted Forget. For reading it changes nothing, and a missing file
+// counts as empty. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
 func Open(dir string, o Options) (*Keep, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Second
@@ -372,8 +372,8 @@ func (k *Keep) sizeOf(h hash) int {
 	return int(boltfile.BlobSize(val))
 }
 
-// tree calls enter for the blobs of a tree, a node before its children and in their order, and leaves out the children
-// of a node for which enter returns false. A chunk has depth 0.
+// tree calls enter for the blobs of a tree in order, a node before its children. It skips the children of a node for
+// which enter returns false. A chunk has depth 0.
 func (k *Keep) tree(h hash, depth int, enter func(h hash, depth int) (bool, error)) error {
 	below, err := enter(h, depth)
 	if err != nil || !below || depth == 0 {
@@ -431,10 +431,10 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 	})
 }
 
-// put collects a value. It first writes the collected values if they become too large.
+// put collects a value. It first writes the collected values if they would become too large.
 func (k *Keep) put(bucket string, key, val []byte) error {
 	v := boltfile.NewValue(bucket, key, val)
-	// A state and its key must be in one transaction: it is the last one of a session.
+	// Only a blob may start a new transaction: a state and its key, which follow the blobs, must be in one.
 	if k.size += v.Cost(); k.size > k.opts.batchSize && bucket == bucketBlobs {
 		if err := k.write(); err != nil {
 			return err

@@ -14,13 +14,13 @@ import (
 
 // A Policy selects the states that stay. The zero Policy keeps only the newest.
 type Policy struct {
-	Hourly, Daily, Weekly int   // one state stays for each of so many hours, days and weeks with a state
+	Hourly, Daily, Weekly int   // one state stays for each of the last N hours, days and weeks that have one
 	MaxBytes              int64 // greatest size of the file; 0: any size
 
-	// Before, unless zero, is the earliest time of a state that stays. It is for one Thin.
+	// Before, unless zero, is the earliest time of a state that stays.
 	Before time.Time
 
-	Of Query // the states that may be removed because of the other fields than MaxBytes
+	Of Query // the states that fields other than MaxBytes may remove
 }
 
 // Freed counts what was removed.
@@ -295,7 +295,7 @@ type refCounter struct {
 	total int64          // size of the needed blobs
 }
 
-// add counts the blobs of a state. A node counts its children once.
+// add counts the blobs of a state. It counts the children of a node once.
 func (l *refCounter) add(s *State) error {
 	return l.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
 		l.uses[h]++

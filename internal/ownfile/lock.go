@@ -56,8 +56,8 @@ func TryLock(f *os.File) error {
 	return nil
 }
 
-// Unlock ends the lock of [TryLock] at once. Closing the file ends it only when no child process has the file open, and
-// each has until its program runs.
+// Unlock ends the lock of [TryLock] at once. Closing the file does not end it while a child process has the file open,
+// as each child has until it starts its own program.
 func Unlock(f *os.File) { _ = unlock(f) }
 
 // File returns the locked file. With a shared lock it may only be read.

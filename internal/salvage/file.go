@@ -54,7 +54,7 @@ type file struct {
 	walPages uint32           // pages of the database after the last commit in the -wal, 0 if there is none
 	moment   Moment           // relation of the -wal to the file
 	failed   map[uint32]bool  // pages that the disk could not read
-	chunk    []byte           // bytes of the file, read last
+	chunk    []byte           // the bytes of the file that were read last
 	chunkAt  int64            // offset of the chunk in the file
 }
 
@@ -139,7 +139,8 @@ func isPageSize(n int) bool { return n >= minPage && n <= maxPage && n&(n-1) == 
 // HasPages reports whether a file has pages of a database, even if its beginning is damaged.
 func HasPages(src Source) bool { return findPageSize(src) > 0 }
 
-// findPageSize returns the page size of a file, 0 for a file without pages of a database. A larger size never fits.
+// findPageSize returns the page size of a file, 0 for a file without pages of a database. It tries the largest size
+// first, because pages never fit a larger size than their own.
 func findPageSize(src Source) int {
 	for size := maxPage; size >= minPage; size /= 2 {
 		if hasPages(src, size) {

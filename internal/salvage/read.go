@@ -15,8 +15,8 @@ import (
 
 // Options configure how a database is read.
 type Options struct {
-	// Known returns the schema that a program is known to have, for a file with an unreadable schema; have has the
-	// readable objects of that schema.
+	// Known returns the complete schema of a known program for a file with a damaged schema, given the readable
+	// objects.
 	Known func(have []Object) []Object
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
@@ -162,8 +162,8 @@ func (s *scan) step() error {
 	return s.ctx.Err()
 }
 
-// isForeignWAL reports whether the database is sound without its -wal, and with it damaged or without any of its
-// tables. later means that transactions between the two are missing, which counts as damage.
+// isForeignWAL reports whether the database is sound without its -wal, but is damaged or lacks all its tables with it.
+// later means that transactions between the two are missing, which counts as damage.
 func (s *scan) isForeignWAL(later bool) (bool, error) {
 	withWAL, noWAL := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := withWAL.countFaults()
@@ -491,7 +491,7 @@ func ascending(cells []cell, in span) bool {
 	return true
 }
 
-// fitsPage reports whether the cells match the table, and match no other table, or the schema, better.
+// fitsPage reports whether the cells match the table, and match neither another table nor the schema better.
 func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
 	n := s.countFits(t, p, cells)
 	if n == len(cells) {
@@ -660,7 +660,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
 	rowid := func(vals []Value) int64 { return vals[len(vals)-1].Int }
 	if !slices.ContainsFunc(entries, func(vals []Value) bool { return !t.have.has(rowid(vals)) }) {
-		return true // it adds no information
+		return true // the page adds no information
 	}
 	const sample = 3
 	differ := 0
@@ -690,7 +690,7 @@ func (s *scan) search() error {
 	if !s.freeOK {
 		s.guessFree(s.walk, s.free)
 	}
-	for _, t := range s.db.tables { // no index shows that a table is empty, so rows without a table may be its own
+	for _, t := range s.db.tables { // a table without rows may have lost them all, unless an index is complete
 		t.hole = t.hole || t.Rows == 0 && !t.complete && len(s.suspects) > 0
 	}
 	if err := s.searchPages(nil); err != nil {
@@ -745,7 +745,7 @@ func (s *scan) ownersOf(t *Table) []Owner {
 	return t.parents
 }
 
-// searchPages looks for rows that indexes have, and for other rows of the tables that no index can have.
+// searchPages looks for rows that indexes have, and for any other rows of those tables that no index lists completely.
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
 	if len(tables) == 0 && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return t.Lost.Len() > 0 }) {

@@ -517,7 +517,7 @@ func (db *DB) Abandon() error {
 	return errors.Join(db.Close(), os.Remove(db.path))
 }
 
-// Close ends the use of the database.
+// Close closes the statements and the database.
 func (db *DB) Close() error {
 	db.closeStatements()
 	return db.Conn.Close()

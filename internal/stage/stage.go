@@ -101,9 +101,9 @@ func (a *Area) Make(p string) (*safedir.Dir, error) {
 	return at, err
 }
 
-// MakeIn makes one of mend's own folders. It belongs to the owner of the store, and only that user may enter it. It
-// reports whether the folder was missing. It refuses a folder that other users can write to: they could change staged
-// files.
+// MakeIn makes one of mend's own folders. The folder belongs to the owner of the store, and only that user may enter
+// it. MakeIn reports whether the folder was missing. It refuses a folder that other users can write to: they could
+// change staged files.
 func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	home, err := a.Root.Stat(".")
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, staged
 		return err
 	}
 	if lerr := d.Link(name, staged, stagedName+second); lerr != nil {
-		return fmt.Errorf("%w, nor give one a second name: %w", err, lerr)
+		return fmt.Errorf("%w, and a second name cannot be given: %w", err, lerr)
 	}
 	if err := a.step("replace " + path.Join(d.Path, name)); err != nil {
 		return err
