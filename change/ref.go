@@ -24,7 +24,7 @@ const (
 	KindDatabase
 	KindIndex // the entry of a session in the index that the agent keeps of its sessions
 	// KindRows stands for many rows of a database, which are either in the database or in an archive; its image lists
-	// the archive, or is empty.
+	// the archive's content, or is empty if the rows are only there.
 	KindRows
 	// KindTree is a whole folder beside a database, identified by its parent folder (Project) and its name; its image
 	// has the number of its files.

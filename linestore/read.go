@@ -36,8 +36,8 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record with a transcript that cannot be changed, or with
-// a change that could not be undone.
+// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be changed, or whose change
+// could not be undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.openRoot()
 	if err != nil {

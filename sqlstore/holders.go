@@ -53,7 +53,7 @@ func (s *Store) Holders(ctx context.Context) ([]string, error) {
 	return who, nil
 }
 
-// nameHolders adds to a lock error the names of the processes that have the database open.
+// nameHolders adds the names of the processes that have the database open to a lock error.
 func (s *Store) nameHolders(ctx context.Context, err error) error {
 	if !errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
 		return err

@@ -50,8 +50,8 @@ func (s *Store) readRebuilt(ctx context.Context, files fileState, f func(*Conn) 
 	return false, f(c)
 }
 
-// openRebuilt returns a connection in a transaction with rebuilt indexes. If a table cannot be read, the file's index
-// is used.
+// openRebuilt returns a connection in a transaction with rebuilt indexes. If a table cannot be read, the file's own
+// indexes of it are used.
 func (s *Store) openRebuilt(ctx context.Context, files fileState) (*Conn, error) {
 	var damaged []string // tables that cannot be read
 	for {

@@ -449,7 +449,7 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, er
 	case n[rowAbsent] == 0 && n[rowOther] == 0:
 		return l.image(), nil
 	}
-	return &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}, nil
+	return &change.Image{Data: fmt.Appendf(nil, "%d of the rows are in the database, %d are not, and for %d it has another row\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}, nil
 }
 
 // CountUnrestorable returns how many rows of an archive an undo cannot restore, because their session was deleted.
@@ -725,8 +725,8 @@ func (c *Conn) countRows(sel selection) (n int64, err error) {
 	return n, err
 }
 
-// insertRows inserts the rows; none of them may exist yet. Events of a session that was deleted since stay in the
-// archive.
+// insertRows inserts the rows, none of which may exist yet. Existing parents, and events of a session that was deleted
+// since, stay in the archive.
 func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 	if err := x.step("insert rows"); err != nil {
 		return err

@@ -76,8 +76,8 @@ func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 	return out, nil
 }
 
-// rowCounts counts the rows that hold Pre, Post or neither. Missing rows, expected by Pre or Post,
-// are counted apart.
+// rowCounts counts the rows that hold Pre, Post or neither. Missing rows that Pre or Post expects are counted
+// separately.
 type rowCounts struct {
 	pre, post     int
 	noPre, noPost int

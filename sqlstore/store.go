@@ -57,7 +57,7 @@ type Store struct {
 	sums aside.Sums // checksums of whole files
 
 	mu      sync.Mutex
-	schema  *schema // the one read last
+	schema  *schema // the one that was read last
 	rebuild bool    // an index is damaged: reading needs rebuilt indexes
 	idle    []idleConn
 	idleEnd *time.Timer

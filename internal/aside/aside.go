@@ -37,7 +37,8 @@ type Change interface {
 	IsCommitted(ctx context.Context) (bool, error)
 	// MovesAfterCommit returns the moves after the commit point.
 	MovesAfterCommit(ctx context.Context) ([]Move, error)
-	// Outcome returns the outcome, once the moves after the commit point are made, or the moves before it are reverted.
+	// Outcome returns the outcome. The moves after the commit point are made if passed is set; else those before it are
+	// reverted.
 	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
 	// CheckKept returns an error unless everything that the change removed is kept complete.
 	CheckKept(ctx context.Context) error
@@ -75,9 +76,8 @@ func (a *Area) Close() { a.Root.Close() }
 // Kept returns the place where the owner keeps name.
 func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
 
-// Dir returns the folder with the content that a change moves into the store, for the Dir of the [change.Staged]: the
-// build of that name, or the owner's folder if there is no such build or the folder has the name already, as for an
-// undo.
+// Dir returns the Dir of a [change.Staged], the folder with the content that the change moves into the store: the build
+// of that name; or, if there is none or the owner already keeps the name, as for an undo, the owner's folder.
 func (a *Area) Dir(name string) (string, error) {
 	kept, err := a.exists(a.Kept(name))
 	built, errBuilt := a.exists(Place{builtDir, name})

@@ -2,9 +2,9 @@ package boltfile
 
 import "io"
 
-// Leftovers calls fn for each item on each leaf page of a file that may be damaged anywhere, in no order, until fn
-// returns an error. It follows no pointer except to the continuation of a page. If the list of free pages cannot
-// be read, the items of free pages are included: items that a transaction has replaced or removed. Unreadable
+// Leftovers calls fn for each item on each leaf page of a file that may be damaged anywhere, in no particular order,
+// until fn returns an error. It follows no pointer except to the continuation of a page. If the list of free pages
+// cannot be read, the items of free pages are included: items that a transaction has replaced or removed. Unreadable
 // items are left out. [Item.Open] shows which bucket an item belongs to.
 func Leftovers(r io.ReaderAt, size int64, damage error, fn func(Item) error) error {
 	m := anyMeta(&source{r, damage}, size)

@@ -46,7 +46,7 @@ type cutter struct {
 	lines    bool                             // the first line has a chunk of its own, as it begins with the size of the transcript
 	previous []hash                           // the previous state's chunks; nil once one differs, except the first
 	size     func(hash) int                   // the size of a chunk of the previous state, 0 if it is not known
-	target   int                              // the size at which the previous state ended this chunk; 0 if it does not count
+	target   int                              // the size at which the previous state ended this chunk; 0 for none
 }
 
 // end returns the size at which the chunk ends as in the previous state; 0 without one.

@@ -248,7 +248,7 @@ func (d *Dir) Exchange(string, *Dir, string) error {
 	return fmt.Errorf("exchanging two files on Windows: %w", errors.ErrUnsupported)
 }
 
-// Link gives the file name a second name in other, which must not exist.
+// Link gives the file called name a second name in other, which must not exist.
 func (d *Dir) Link(name string, other *Dir, otherName string) error {
 	if err := errors.Join(d.checkPlace(), other.checkPlace()); err != nil {
 		return err

@@ -149,7 +149,7 @@ func (d *Dir) Exchange(name string, other *Dir, otherName string) error {
 	return atomicfile.Exchange(d.File(), name, other.File(), otherName)
 }
 
-// Link gives the file name a second name in other, which must not exist.
+// Link gives the file called name a second name in other, which must not exist.
 func (d *Dir) Link(name string, other *Dir, otherName string) error {
 	return d.wrap("link", name, retryError(func() error { return unix.Linkat(d.fd, name, other.fd, otherName, 0) }))
 }

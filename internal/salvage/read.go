@@ -36,9 +36,9 @@ type Result struct {
 	DB     *DB
 	Tables []*Table
 	Header Header
-	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the number
-	// of rows that were taken from it because the rows they belong to exist; it is 0 if OldWAL is set: the file was
-	// written after the -wal.
+	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the
+	// number of rows taken from it, each because the row that it belongs to exists. OldWAL means that the file was
+	// written after the -wal; then FromWAL is 0.
 	ForeignWAL, OldWAL bool
 	FromWAL            int
 	// SchemaDamaged means that part of the schema could not be read.

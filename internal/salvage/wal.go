@@ -43,8 +43,8 @@ func readMoment(src Source) Moment {
 // momentOf returns the relation of the -wal to the file; first and last are the headers in the first and the last copy
 // of page 1 in the -wal, if it has any. Each transaction that writes page 1 increments its change counter, or repeats
 // the counter if the same run of a program has written it before; each transaction that changes the number of pages
-// writes page 1. The file gets its pages from the -wal. So its counter is never ahead of the -wal's, and at most one
-// less than the counter in first.
+// writes page 1. The file gets its pages from the -wal. So the file's counter is never ahead of the -wal's, and is at
+// most one less than the counter in first.
 func (f *file) momentOf(first, last Header) Moment {
 	own := f.header
 	if !own.Intact || f.walPages == 0 {

@@ -131,8 +131,8 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	return true, sub.MakePrivate(home.Owner)
 }
 
-// Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage
-// reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
+// Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage reports
+// whether a name below the owner's folder is that of a staging folder; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
 	owner, err := a.Open(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -183,9 +183,10 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 	return a.RemoveEmpty(p)
 }
 
-// Exchange swaps the file name of d and a staged one. If the system or the file system has no call for that, the file
-// gets a second name, the staged file replaces it, and then the second name takes the place of the staged file: bytes
-// that others write meanwhile stay in the old file. After a crash in between, [FinishExchanges] completes the exchange.
+// Exchange swaps the file called name in d with a staged file. If the system or the file system has no call for that,
+// the file gets a second name, the staged file replaces it, and then the second name takes the place of the staged
+// file: bytes that others write meanwhile stay in the old file. After a crash in between, [Area.FinishExchanges] completes
+// the exchange.
 func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, stagedName string) error {
 	err := d.Exchange(name, staged, stagedName)
 	if !errors.Is(err, errors.ErrUnsupported) {
