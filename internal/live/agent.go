@@ -55,7 +55,7 @@ const (
 	VariantError   = "error"
 )
 
-// A Prompt is a text sent as the user, with the user's earlier choices.
+// A Prompt is a text sent in the user's name, with the choices of an earlier prompt.
 type Prompt struct {
 	Parts   []PromptPart    `json:"parts"`
 	Agent   string          `json:"agent,omitempty"`

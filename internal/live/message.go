@@ -136,7 +136,7 @@ func (m *Message) unfinishedCalls() (n int) {
 	return n
 }
 
-// initiatorMark is in the prompts that upstream sends in the user's name.
+// initiatorMark is in the prompts that oh-my-opencode sends in the user's name.
 const initiatorMark = "<!-- OMO_INTERNAL_INITIATOR -->"
 
 // isUserWritten reports whether the user wrote the message: one of its texts is neither synthetic nor marked, or it has

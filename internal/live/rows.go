@@ -27,7 +27,7 @@ func rowOf(c Cause) row {
 			done:    func(a *attempt, entry string) string { return trimmedText(a.changed, entry) },
 			nothing: func(*attempt) (text, why string) { return nothingTrimmedText, "nothing can be trimmed" },
 		}
-	case AtIdle: // tool calls without a result get one; forced, since the agent is idle, but the records are recent
+	case AtIdle: // tool calls without a result get one; forced: recent records look busy, but the agent is idle
 		return row{
 			reported: true, limited: true, quiet: true, title: notices[repair.ToolResultMissing].title,
 			detect: findInterrupted,

@@ -187,8 +187,8 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 	return best
 }
 
-// restorable reports whether a listed session can be restored, and from which copy; nil if its own records are
-// enough. states are its copies, newest first.
+// restorable reports whether a listed session can be restored, and from which of its copies states, which are newest
+// first; from is nil if the session's own records are enough.
 func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
 ) (r Restorable, from *keep.State, ok bool, err error) {
@@ -506,8 +506,8 @@ type RestoreRequest struct {
 	State string    // the id of a kept state, or of a repair for the state before it; "" for none
 	From  string    // the path of another store of the agent that has it; "" to search the known ones
 	Force bool      // even if an agent uses the session, or has continued it differently
-	// the caller has just listed the store without the session, or, if From is set, has the session from the list of
-	// that store
+	// Gone means that the caller has just listed the store without the session or, if From is set, has the session from
+	// the list of that store.
 	Gone bool
 }
 
@@ -518,7 +518,7 @@ type Restored struct {
 	Session  change.Head // the restored session; it has another id if the present one stays, too
 	State    string      // its present state, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // the copy that is restored; nil if the session's own records are enough
-	Unread   string      // the part that is not restored, as it could not be read; "" for none
+	Unread   string      // the part that could not be read and is not restored; "" for none
 	Other    string      // the path of the other store that has it, if State is Elsewhere
 	Beside   *keep.State // the copy with the most messages, if it has more than From; or the newest, if it has fewer
 	Joined   bool        // the present content of the session stays, and the missing records are added

@@ -99,9 +99,8 @@ func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	return err
 }
 
-// CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the store
-// that it uses, and therefore answers no prompt. A store that the agent does not use may be a copy for
-// reading.
+// CheckAccess returns an error if some sessions cannot be listed, or if the store is in use by the agent, but the agent
+// cannot write to it, and so cannot answer a prompt. A store that is not in use may be a read-only copy.
 func (c *Store) CheckAccess() error {
 	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Agents.Stores(), func(l Located) bool {
 		path, err := filepath.EvalSymlinks(l.Path)

@@ -98,8 +98,8 @@ func (s *scroller) window(height int) []row {
 	return s.rows[s.top:min(s.top+height, len(s.rows))]
 }
 
-// seek scrolls to the next broken item after the top of the screen, or to the previous one. After the last it
-// starts again. It reports whether there is any.
+// seek scrolls to the next broken item after the top of the screen, or to the previous one, and continues at the other
+// end of the text. It reports whether there is a broken item.
 func (s *scroller) seek(by, height int) bool {
 	const above = 6 // rows shown above it
 	at := min(s.top+above, len(s.rows)-1)

@@ -189,7 +189,7 @@ func newModel(ctx context.Context, b Backend) *model {
 	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[string]Session{}}
 }
 
-// A doneMsg is the result of background work: a change of the model, unless newer work replaced it.
+// A doneMsg is the result of background work. do changes the screen's state, unless newer work has replaced this work.
 type doneMsg struct {
 	lane *lane // nil for work that is never replaced
 	n    int

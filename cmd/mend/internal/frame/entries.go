@@ -46,7 +46,7 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 	found, err := FindSessions(ctx, env, []string{name})
 	switch {
 	case err == nil && noRepair == nil && found[0].ID != name:
-		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it fits repair %s and session %s", name, mend.NameOf(q), found[0].ID)
+		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it matches repair %s and session %s", name, mend.NameOf(q), found[0].ID)
 	case err == nil:
 		return nil, found[0], nil
 	case !errors.Is(err, mend.ErrNoSession):
@@ -245,5 +245,5 @@ func ForcedError(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err
 	}
-	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
+	return fail.WithHint(err, "nothing was changed. Even by force, mend restores no record without its message, and removes none that other records refer to. If another program wrote meanwhile, try again")
 }

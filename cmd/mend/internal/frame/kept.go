@@ -219,7 +219,7 @@ func ProposeRestore(ctx context.Context, env *Env, c *mend.Store, head change.He
 func ApplyRestore(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if done.From != nil && done.State != mend.Deleted {
 		if err := b.Opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.Ctx, k, done.Plan) }); err != nil {
-			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has everything that it replaces
+			b.Note("the present content of the session is kept only in the journal: " + err.Error()) // the plan has everything that it replaces
 		}
 	}
 	if done.IsAside() {

@@ -28,7 +28,7 @@ type Reversal struct {
 	List    func() ([]string, error) // instead of names: the ids of the entries to revert, newest first
 	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
 	Propose func(c *mend.Store, ids []string) (change.Plan, error)
-	Report  func(*SessionReversal) // reports the Err of a session, which then loses its conflicts; nil: Err stays
+	Report  func(*SessionReversal) // reports and clears the Err of a session, which can be large; nil: Err stays
 
 	Todo    []SessionReversal
 	Changes int // of all plans

@@ -158,7 +158,7 @@ func originText(s config.Setting) string {
 	}
 }
 
-// fileState says whether the settings file exists.
+// fileState describes whether the settings file exists.
 func fileState(path string) string {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return " (does not exist; not needed)"

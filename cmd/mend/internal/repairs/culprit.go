@@ -241,7 +241,7 @@ func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]any {
 	return rows
 }
 
-// reasonOf says why the error came from the session.
+// reasonOf describes why the error came from the session.
 func reasonOf(x culprit.Culprit) string {
 	if x.Failed && x.Match.Degree != repair.FailedWithIt {
 		x.Failed = false

@@ -172,12 +172,12 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 	err = frame.WithKept(env, func(k *keep.Keep) (err error) {
 		all, err = frame.ListRestorable(ctx, env, clients, k, left)
 		if k == nil {
-			err = fail.Worst(err, env.UnkeptError("looking for what is missing: only sessions that are not shown are known"))
+			err = fail.Worst(err, env.UnkeptError("looking for missing sessions: only hidden ones were found"))
 		}
 		return err
 	})
 	if env.HasSkipped() && err == nil {
-		err = fail.New(fail.Unusable, "", "looking for what is missing: not all sessions are examined")
+		err = fail.New(fail.Unusable, "", "looking for missing sessions: not all sessions were examined")
 	}
 	if env.JSON {
 		list := []restorableJSON{}
@@ -536,7 +536,7 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 			}
 		}
 		if k == nil {
-			return env.UnkeptError("restoring all that is gone: nothing is known of it")
+			return env.UnkeptError("restoring all deleted sessions: none was found")
 		}
 		return ctx.Err()
 	})

@@ -103,8 +103,8 @@ func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	return h.serve(ctx, pipe, lines, hello, first)
 }
 
-// awaitStore returns a recoverer as soon as a store exists, with the event at that time: OpenCode 1.1.53
-// creates its store with the first session.
+// awaitStore waits until a store exists, and returns a recoverer with the event at which it found the store: OpenCode
+// 1.1.53 creates its store with the first session.
 func awaitStore(ctx context.Context, env *frame.Env, pipe *live.Pipe, lines *live.LineReader, set []string) (
 	h *recoverer, first []live.Event, err error,
 ) {

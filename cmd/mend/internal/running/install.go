@@ -280,7 +280,7 @@ func (p *installPlan) file() string {
 	return path
 }
 
-// An installation is the file with which an agent starts mend.
+// An installation is the file through which an agent starts mend.
 type installation struct {
 	*frame.Env
 	agent.Installer

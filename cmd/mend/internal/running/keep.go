@@ -302,8 +302,8 @@ type automaticKeep struct {
 	log     *slog.Logger
 }
 
-// keepLockWait is how long a turn waits for another process that writes the copies. Afterwards the next turn
-// copies.
+// keepLockWait is how long the end of a turn waits for another process that writes the copies. After that, the session
+// is copied at the end of its next turn.
 const keepLockWait = 500 * time.Millisecond
 
 // A turnKeeper copies sessions of a running agent when their turns end, each session at most once at a time.
