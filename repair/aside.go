@@ -80,7 +80,7 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	return append(fixes, asideFix(c, slices.Compact(records), blocks))
 }
 
-// joinCall returns a block with its call or its results: a call and its results are only sent together.
+// joinCall returns a block with its call or its results, because a call is sent only with its results.
 func joinCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
 	call := cmp.Or(calls.byResult[keyOf(b)], b)

@@ -50,9 +50,9 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 	return fail.Refused, "use --trim to make room, or a model with a larger context window"
 }
 
-// Uncompact plans to remove the newest finished compaction of a session. The agent then sends the
-// messages before it again. Problems in these messages are fixed in the same plan, and with [UncompactRequest.Trim] the
-// request is trimmed to fit into the context window.
+// Uncompact plans to remove the newest finished compaction of a session. The agent then sends the earlier messages
+// again. Problems in these messages are fixed in the same plan, and with [UncompactRequest.Trim] the request is trimmed
+// to fit into the context window.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or [ErrNotCompacted], or is
 // a [*TooLargeError]. Other errors mean that no message would be sent again, or that problems of these messages

@@ -58,8 +58,8 @@ type listedModels struct {
 	err       error
 }
 
-// A knownModels has the settings and models that apply in one directory. It is empty if one of the files exists but
-// cannot be read.
+// A knownModels has the settings and models that apply in one directory. If a file exists but cannot be read, unknown
+// is set.
 type knownModels struct {
 	Provider map[string]knownProvider // in the settings
 	list     *knownList
@@ -296,8 +296,7 @@ func decodeSettings(data []byte, to any) error {
 	return json.Unmarshal(standard, to)
 }
 
-// nestingDepth returns an upper bound for the nesting depth of a text: it counts brackets in strings and comments,
-// too.
+// nestingDepth estimates the nesting depth of a text. It also counts the brackets in strings and comments.
 func nestingDepth(data []byte) (deepest int) {
 	depth := 0
 	for _, c := range data {
@@ -404,8 +403,7 @@ var vendors = []struct {
 	{chat.Qwen, []string{"alibaba", "dashscope", "qwen"}, []string{"aliyuncs.com"}},
 }
 
-// vendorOf returns the vendor that a provider uses, by its addresses or else its id, "" if unknown. Only the host of
-// an address counts: an address with another host excludes a vendor, regardless of the id.
+// vendorOf returns the vendor that a provider uses, by the hosts in its addresses or else its id; "" if unknown.
 func vendorOf(id string, addresses ...string) string {
 	for _, address := range addresses {
 		u, err := url.Parse(address)

@@ -202,8 +202,8 @@ func addLeadingResults(ids map[string]bool, t request.Turn) {
 	}
 }
 
-// RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both. The violating records
-// are the later call's, then the first call's.
+// RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both. The violating records are
+// the later call's, then the earlier call's.
 func RepeatedID(counts func(earlier, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		type place struct {
@@ -261,7 +261,7 @@ func HasValidLength(id string) bool { return id != "" && utf8.RuneCountInString(
 // InvalidName reports whether [IsName] rejects the tool name of a call.
 func InvalidName(call *request.Block) bool { return !IsName(call.ToolName) }
 
-// NoObject reports whether the input of a call is not an object. A missing input does not count.
+// NoObject reports whether the input of a call is not an object. A missing input is not one.
 func NoObject(call *request.Block) bool {
 	start := call.Input[:min(len(call.Input), 64)]
 	return !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{"))

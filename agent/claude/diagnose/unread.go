@@ -125,7 +125,7 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the complete records in a line, except the one that the program reads.
+// salvage returns the complete records in a line; if isRead is set, without the one that the program reads.
 func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
 	if isRead && l.Record != nil && len(l.Rest) == 0 {
 		return nil

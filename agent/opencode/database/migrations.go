@@ -123,7 +123,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	return all
 })
 
-// sameSQL reports whether two statements are equal except for white space.
+// sameSQL reports whether two statements are equal except for white space, quotes and IF NOT EXISTS.
 func sameSQL(a, b string) bool {
 	plain := func(s string) string {
 		return strings.NewReplacer("`", "", `"`, "", "IF NOT EXISTS", "").Replace(strings.Join(strings.Fields(s), ""))
