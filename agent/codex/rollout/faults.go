@@ -149,7 +149,7 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 }
 
 // provider returns the model provider with which the program continues the session, "" if unknown: for a paginated
-// rollout it is in the index, otherwise in the newest settings in the rollout.
+// rollout it is in the index, or else in the rollout's newest settings; for another in the first record.
 func (c *State) provider() string {
 	at, id := metaOf(c.lines)
 	switch name := c.row.Text("model_provider"); {
@@ -249,8 +249,8 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether a text, such as another program's marker, replaces the encrypted content of an item: it is
-// shorter than the initialization vector and the checksum of a cipher, which take more than 20 characters.
+// isMarked reports whether a text, such as another program's marker, replaces the encrypted content of an item: it has
+// characters that base64 lacks, or is shorter than a cipher's initialization vector and checksum.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
@@ -346,7 +346,7 @@ func (c *State) lastText(kind string, path ...string) string {
 	return ""
 }
 
-// startTime returns the time at which the session began, according to a record.
+// startTime returns the time at which the session began, according to the row or else to the first record.
 func (c *State) startTime() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {

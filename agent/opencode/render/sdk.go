@@ -43,7 +43,7 @@ func (a *assistantDraft) mark(p *record.Part, b *request.Block) {
 	}
 }
 
-// addOtherReasoning adds reasoning of the model that is asked.
+// addOtherReasoning adds reasoning for an API other than Anthropic's.
 func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 	sent := true
 	switch a.api {
@@ -182,8 +182,8 @@ func (r *builder) otherFile(b *request.Block, name string) string {
 	return fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 }
 
-// resultFile sets the type of the block of a file in a result. It returns why the agent fails, or "". Images may have a
-// type that is not accepted there; other files only with Bedrock's package.
+// resultFile sets the type of the block of a file in a result. It returns why the agent fails, or "": only Bedrock's
+// package fails, on a type that it does not accept.
 func (r *builder) resultFile(b *request.Block) string {
 	if r.api == Bedrock || isImage(b.Mime) {
 		return r.otherFile(b, "")
