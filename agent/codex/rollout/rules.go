@@ -218,12 +218,17 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A text that is not encrypted is in the place of encrypted reasoning or of an encrypted summary, for " +
 				"example because the rollout was made anonymous. A provider that checks it rejects the request.",
 			Words: "could not be verified",
+			Fix: "mend fix --at-risk removes that reasoning, with the ids of its turns; it removes a compaction with such " +
+				"a summary, and the whole history is sent again.",
+			Loses: "Nothing: the text is no reasoning.",
 			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
 				"removed, and the whole history is sent again.", "", (*draft).dropMarked),
 		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
 			Meaning: "Reasoning has a readable text, as from another provider. This one accepts only the encrypted form.",
+			Fix:     "The text of the reasoning is removed. Its encrypted form and its summary stay.",
+			Loses:   "The text of the reasoning.",
 			Why: func(*repair.Fault) string {
 				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
 			},
