@@ -94,8 +94,8 @@ const (
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry
 )
 
-// Diff returns the ops that turn the records before into the records after. Records that are
-// equal have no op.
+// Diff returns the ops that turn the records before into the records after. Equal records have no op, and an unreadable
+// record has none unless it is a removed file.
 //
 // A row that changes gets its old time_updated + 1, unless after already has another value, so that
 // the agent notices the change. No clock is read.

@@ -85,7 +85,7 @@ func (tx *transaction) discardStaged(op fileOp) (written bool, err error) {
 	e, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
 	switch {
 	case err != nil:
-		tx.note(fmt.Sprintf("it is unknown whether another program wrote into a file that was just replaced: %v; the file stays there", err))
+		tx.note(fmt.Sprintf("it is unknown whether another program wrote into a file that was just replaced: %v; the file is not removed", err))
 		return false, err
 	case e.IsDir() && op.isFolder():
 		_, err := tx.own.RemoveDir(tx.stageDir, op.staged)

@@ -32,7 +32,7 @@ func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record
 	return change.Record{Cols: change.NewCols(cols...)}, nil
 }
 
-// defaults returns the other columns of a table with their defaults.
+// defaults returns the columns of a table, except Data, with their defaults.
 func (c *Conn) defaults(t *Table) (cols []change.Col, err error) {
 	memory, err := sqlite3.Open(":memory:")
 	if err != nil {

@@ -121,7 +121,7 @@ func (c *Conn) checkFreeList(file string) error {
 }
 
 // checkPaths reads the path to each row and index entry that the change writes. An existing row must have all its index
-// entries.
+// entries. A table without entryQueries is checked completely.
 func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 	checked := map[string]bool{}
 	for _, r := range changes.rows {

@@ -15,7 +15,7 @@ import (
 const readTries = 5
 
 // ErrStop may be returned by the function that [Store.View] calls, to end reading early.
-var ErrStop = errors.New("the session must be loaded")
+var ErrStop = errors.New("reading was ended early")
 
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be run more
 // than once.

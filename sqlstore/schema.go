@@ -146,7 +146,7 @@ func (c *Conn) checkKey(spec *TableSpec) error {
 	}
 	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", name, spec.key())
 	if err == nil && (len(keys) != 1 || keys[0] != spec.key() || collation != "BINARY") {
-		err = Unusable("unknown schema: the primary key of %s is (%s), %s is compared by %s", name, strings.Join(keys, ", "), spec.key(), collation)
+		err = Unusable("unknown schema: the primary key of %s is (%s), and %s is compared by %s", name, strings.Join(keys, ", "), spec.key(), collation)
 	}
 	return err
 }

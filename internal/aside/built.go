@@ -67,7 +67,7 @@ func (b *Built) Folder() string { return builtDir + "/" + b.name }
 func (b *Built) Finish(a *Area, name string) error {
 	err := a.rename(Move{Place{builtDir, b.name}, Place{builtDir, name}})
 	if errors.Is(err, fs.ErrExist) {
-		return fail.New(fail.Refused, "run the command again when it has ended", "another process of mend has built the same")
+		return fail.New(fail.Refused, "run the command again when it has ended", "another process of mend has built the same content")
 	}
 	if err != nil {
 		return err

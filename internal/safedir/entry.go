@@ -113,9 +113,9 @@ func (b *Buffer) alloc(n int64) []byte {
 	return b.data[:n:n]
 }
 
-// ReadEnds returns at most first bytes from the beginning and last bytes from the end of a regular
-// file. tail is empty if the file is no longer than head, and otherwise starts after a line feed.
-// Both are valid until the next Read or ReadEnds with the same buffer.
+// ReadEnds returns at most first bytes from the beginning and last bytes from the end of a regular file. tail is empty
+// if the file is no longer than head; otherwise it starts after its first line feed, if it has one. Both are valid
+// until the next Read or ReadEnds with the same buffer.
 func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
 	f, e, err := d.open(name)
 	if err != nil || !e.IsFile() {

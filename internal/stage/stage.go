@@ -185,8 +185,8 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 
 // Exchange swaps the file called name in d with a staged file. If the system or the file system has no call for that,
 // the file gets a second name, the staged file replaces it, and then the second name takes the place of the staged
-// file: bytes that others write meanwhile stay in the old file. After a crash in between, [Area.FinishExchanges] completes
-// the exchange.
+// file: bytes that others write meanwhile stay in the old file. After a crash in between, [Area.FinishExchanges]
+// completes the exchange.
 func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, stagedName string) error {
 	err := d.Exchange(name, staged, stagedName)
 	if !errors.Is(err, errors.ErrUnsupported) {
