@@ -87,7 +87,7 @@ type Hello struct {
 }
 
 // Handshake reads the plugin's hello and answers with mend's version. If the hello has no Since, it is set to the
-// current time. A plugin that has already closed its input is no error, because its lines can still be read. If the
+// current time. A plugin that has already closed its input is not an error, because its lines can still be read. If the
 // plugin uses another protocol, Handshake sends bye, and the error wraps errProtocol.
 func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (Hello, error) {
 	l, err := in.next()

@@ -20,8 +20,8 @@ type Question struct {
 
 	// Deadline is the time after which the agent stops waiting. No change of the store begins after that.
 	Deadline time.Duration
-	// Begin reports whether the agent still waits. If it does, it then waits for the answer without a time limit. Begin
-	// is nil if no agent waits.
+	// Begin reports whether the agent still waits. If so, the agent then waits for the answer without a time limit.
+	// Begin is nil if no agent waits.
 	Begin func(ctx context.Context) (bool, error)
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Sweep removes files beside the store that no entry of the journal needs, and returns their size in bytes: files moved
-// away by forgotten entries, staged files, and files built by a killed process. It keeps files that no entry mentions,
-// because the journal may be an older copy, and the newer one needs them. If dry is set, it removes nothing.
+// away by forgotten entries, staged files, and files built by a killed process. It keeps moved files without an entry:
+// the journal may be an older copy, and the newer one needs them. If dry is set, it removes nothing.
 func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	id, err := c.journal.ID()
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // Agents are the agents whose stores can be opened.
 type Agents []agent.Agent
 
-// Options select a store and a journal. Agents is required. The zero values of all other fields select the first store
-// that an agent finds, and the user's journal.
+// Options select a store and a journal. The field Agents is required. The zero values of all other fields select the
+// first store that an agent finds, and the user's journal.
 type Options struct {
 	Agents       Agents
 	Store        string   // a path in or above the store; "" to look for it

@@ -463,7 +463,7 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	}
 	i, err := mend.FindSession(heads, name, show.WorkingFolder())
 	if errors.Is(err, mend.ErrNoSession) {
-		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, or a repair of such a session", name)
+		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, and none of such a session", name)
 	}
 	if err != nil {
 		return nil, fail.WithHint(err, "use the whole id, or --agent")
