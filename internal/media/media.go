@@ -47,7 +47,7 @@ type Info struct {
 	Type string // by content; "" if unknown
 	// Width and Height are the size of a PNG, JPEG, GIF or WebP, 0 if unknown.
 	Width, Height int
-	Fault         Fault // for a type with a known structure: PNG, JPEG, GIF, WebP
+	Fault         Fault // Damaged and Truncated only for a PNG, JPEG, GIF or WebP
 }
 
 // Image reports whether the data is a PNG, JPEG, GIF or WebP without a fault.

@@ -200,7 +200,7 @@ func (c *simulation) violations(set setting) []request.Violation {
 }
 
 // settingsFor returns the setting in use, followed by the others where a fix must hold: with thinking switched on or
-// off, and in the newest version; with [repair.Options].AllSettings in all versions.
+// off, and in the newest version; with [repair.Options].AllSettings or Latent in all versions.
 func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{profile: render.ProfileFor(c.request.Version), thinking: LikelyThinks(s)}
 	if c.request.Thinking != nil {

@@ -110,8 +110,8 @@ func NewPart(r change.Record) Part {
 	return p
 }
 
-// decode parses the record's data, and sets its Defect if the data is not one JSON object. Like some agents, it also
-// returns other values.
+// decode parses the record's data, and sets its Defect if the data is not one JSON object. Like the agent, it also
+// returns values that are not objects.
 func decode(r *change.Record) (v js.Value) {
 	if r.Unreadable() {
 		return js.Value{}

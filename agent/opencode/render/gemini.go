@@ -21,7 +21,7 @@ func (a *assistantDraft) thoughtSignature(p *record.Part) string {
 	return v.String()
 }
 
-// geminiMessages returns the message, or none if it has no content.
+// geminiMessages returns the message, or since v115 none if it has no content.
 func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 	done := finalMessage{role: m.role, source: m.source}
 	if isResults(m) && !strings.HasPrefix(r.target.modelID(r.Model), "gemini-3") {

@@ -10,7 +10,7 @@ import (
 // OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is a
 // turn of its own.
 
-// markItem adds the item's id to a text or a call.
+// markItem adds the item's id to a text.
 func (a *assistantDraft) markItem(p *record.Part, b *request.Block) {
 	id := a.ownMetadata(p).Get("itemId")
 	if id.Nullish() || !a.target.Store || b.Type == request.ToolUse { // calls are sent in full
