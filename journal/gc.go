@@ -40,10 +40,10 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	return ids, nil
 }
 
-// GC removes the images of the entries of Old that only names; nil means all entries of Old. It always keeps the images
-// of entries that removed one of the user's own files or a whole database. An entry without images is still listed, but
-// cannot be undone. The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is
-// compacted.
+// GC removes the images of the entries of Old whose ids are in only, or of all entries of Old if only is nil. It always
+// keeps the images of entries that removed one of the user's own files or a whole database. An entry without images is
+// still listed, but cannot be undone. The space is reused. If more than half of the file, and more than 64 MiB, is
+// free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, not
 // counting times in the future. If all of these are in the future, it uses the next entry with a time in the past.

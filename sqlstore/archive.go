@@ -164,8 +164,8 @@ func (a *archiveWriter) close() error {
 // errArchive means that an archive differs from what was written.
 var errArchive = errors.New("the archive of the rows is damaged")
 
-// readArchive calls each for all rows of an archive, and begin before the rows of each table. The values are valid
-// until each returns. It returns the list of the rows it read.
+// readArchive calls begin for every table of an archive, and the function each for every row of the table. The values
+// of a row are valid until that call returns. The result lists the rows that were read.
 func readArchive(r io.Reader, begin func(table string, cols []string) error, each func(row []Value) error) (l rowList, err error) {
 	sum := sha256.New()
 	count := countingWriter(0)

@@ -102,7 +102,8 @@ type trees struct {
 	free  func(ctx context.Context) error
 }
 
-// NewTrees returns the change of ops on folders. free returns an error that names the processes that use the store.
+// NewTrees returns the change of ops on folders. The function free returns an error that names the processes that use
+// the store.
 func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (Change, error) {
 	x := &trees{a, ops, nil, free}
 	for _, op := range ops {

@@ -78,7 +78,7 @@ var (
 	})
 )
 
-// NewCodec returns a codec. Its errors about damage wrap damage.
+// NewCodec returns a codec. Its errors about damage wrap the error damage.
 func NewCodec(damage error) *Codec { return &Codec{source{damage: damage}} }
 
 // Compress appends to b the codec byte and the bytes, compressed if that is shorter.

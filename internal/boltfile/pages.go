@@ -117,7 +117,7 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	return m, nil
 }
 
-// readBytes reads n bytes at off. The error wraps damage if the file is too short, and the disk's error if reading
+// readBytes reads n bytes at off. The error wraps r.damage if the file is too short, and the disk's error if reading
 // fails.
 func readBytes(r *source, off, n int64) ([]byte, error) {
 	b := make([]byte, n)
@@ -248,8 +248,8 @@ type Snapshot struct {
 	buckets map[string]*page // cache: the root page of each bucket's tree
 }
 
-// NewSnapshot reads the state after the newest transaction of a file of the given size. Errors about
-// damage wrap damage.
+// NewSnapshot reads the state after the newest transaction of a file of the given size. Its errors about damage wrap
+// the error damage.
 func NewSnapshot(r io.ReaderAt, size int64, damage error) (*Snapshot, error) {
 	m, err := readMeta(&source{r, damage}, size)
 	if err != nil {

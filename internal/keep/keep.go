@@ -594,8 +594,8 @@ func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 	return k.LoadTo(ctx, s, func(change.Ref) io.Writer { return nil })
 }
 
-// LoadTo is Load, except that a record for which to returns a writer is written to it, and its op has no bytes: so the
-// record may be larger than the memory.
+// LoadTo is Load, except that the function to may return a writer for a record. The record is then written there, and
+// its op has no bytes, so it may be larger than the memory.
 func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Writer) (_ []change.Op, err error) {
 	j := joiner{to: to, room: max(2*memory.LargestSession(), s.Size) + maxChunk}
 	if err = k.tree(s.root, s.depth, func(h hash, depth int) (bool, error) {

@@ -37,7 +37,7 @@ type Freed struct {
 // bytes than the next one. If the rest is larger than MaxBytes, it then removes the oldest states, except for the
 // newest, the newest complete one and the one with the most messages of each session.
 //
-// It also removes leftovers of a crash, and compacts a file if more than a fifth of it is free, as after a first keep.
+// It also removes leftovers of a crash, and compacts the file if more than a fifth of it, and more than 4 MiB, is free.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	gone, stay, err := k.thin(p)
 	if err != nil {
