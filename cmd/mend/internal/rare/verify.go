@@ -23,8 +23,8 @@ func Verify(env *frame.Env) *cobra.Command {
 		Use:   "verify [FILE...]",
 		Short: "Check the journal and the copies, or an exported journal",
 		Long: `Check every checksum and the hash chain of the journal, and print the head of the chain.
-This detects damage and tampering. Keep the printed head somewhere else: with --head, verify
-also detects a truncated or rebuilt journal, or an older copy of it. Verify also checks the
+This detects damage, and edits without a new chain. Keep the printed head somewhere else: with
+--head, verify also detects a truncated or rebuilt journal, or an older copy of it. Verify also checks the
 copies of "mend keep" and the files beside the stores that an undo needs: archives of "mend
 clean", folders, and databases of "mend salvage".
 

@@ -44,8 +44,8 @@ func Log(env *frame.Env) *cobra.Command {
 		Aliases: []string{"show"}, // its former name
 		Short:   "List what mend changed; with an ID, show one change in full",
 		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
-title of the session. If one run of mend changed several sessions, that is one line, an
-operation; with -v each of its repairs also has a line. SESSION is an id, the start of one,
+title of the session. A run of mend that changed several sessions is one line, an operation;
+-v also lists each of its repairs. SESSION is an id, the start of one,
 a title or a part of it, . for the newest session of this folder, or @ for the newest of all.
 
 With the id of a repair, log shows why it was made, what it changed and lost, how to undo

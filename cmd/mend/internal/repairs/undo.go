@@ -34,7 +34,7 @@ may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend wa
 before you are asked.
 
 If something has changed the same records since, undo does not change that session, and shows
-them as they were before, as the repair wrote them, and as they are now. The other
+the records as they were before, as the repair wrote them, and as they are now. The other
 sessions of an operation are still restored; run undo again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo --redo              what was undone last, again

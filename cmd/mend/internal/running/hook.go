@@ -41,7 +41,7 @@ func Hook(env *frame.Env) *cobra.Command {
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
 		Short:  "Repair sessions for the OpenCode plugin, which starts this",
-		Long: `Hook serves the plugin that "mend install" writes: one JSON object a line on
+		Long: `Hook serves the plugin that "mend install" writes: one JSON object per line on
 standard input and output (docs/plugin-protocol.md). It exits when its input closes.
 Its log is hook.log, next to the journal.
 
