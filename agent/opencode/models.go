@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -296,20 +297,26 @@ func decodeSettings(data []byte, to any) error {
 	return json.Unmarshal(standard, to)
 }
 
-// nestingDepth estimates the nesting depth of a text. It also counts the brackets in strings and comments.
+// nestingDepth returns the nesting depth of JSON with optional comments, up to its first error.
 func nestingDepth(data []byte) (deepest int) {
-	depth := 0
-	for _, c := range data {
-		switch c {
-		case '[', '{':
+	for depth := 0; len(data) > 0; {
+		skip := 1
+		switch c := data[0]; {
+		case c == '[' || c == '{':
 			depth++
 			deepest = max(deepest, depth)
-		case ']', '}':
+		case c == ']' || c == '}':
 			depth--
+		default:
+			skip = max(len(notNested.Find(data)), 1)
 		}
+		data = data[skip:]
 	}
 	return deepest
 }
+
+// notNested matches a string, or the rest of the text if it does not end, or a comment.
+var notNested = regexp.MustCompile(`^(?s:"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*.*?(?:\*/|$))`)
 
 // find returns the model's entries in the settings and in the list, and whether they exist.
 func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {

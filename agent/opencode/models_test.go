@@ -56,6 +56,17 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
+// Brackets in strings and comments do not count.
+func TestNestingDepth(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"a":[{}],"b":[]}`: 3, `{"a":"\"]]]]","b":[[[`: 4, "{/* ]] */ // ]]\n[": 2, `{"a":"[[[[\`: 1, `[/*[[`: 1, `[/[`: 2,
+	} {
+		if got := nestingDepth([]byte(text)); got != want {
+			t.Errorf("%s: the depth is %d, want %d", text, got, want)
+		}
+	}
+}
+
 // With blockBinding false in the options of a model, thinking that is bound to another conversation stays in the
 // request.
 func TestKeepsBound(t *testing.T) {
