@@ -301,11 +301,11 @@ func decodeSettings(data []byte, to any) error {
 func nestingDepth(data []byte) (deepest int) {
 	for depth := 0; len(data) > 0; {
 		skip := 1
-		switch c := data[0]; {
-		case c == '[' || c == '{':
+		switch data[0] {
+		case '[', '{':
 			depth++
 			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
+		case ']', '}':
 			depth--
 		default:
 			skip = max(len(notNested.Find(data)), 1)
