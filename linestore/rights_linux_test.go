@@ -145,7 +145,7 @@ func TestSettleWithoutRights(t *testing.T) {
 	if err != nil || out.State != change.Committed || content(t, root) != before {
 		t.Errorf("Settle = %v, %v, want committed", out, err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "operation not permitted: the session counts as used just now") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "operation not permitted: the agent shows the session as used just now") {
 		t.Errorf("notes %q", notes)
 	}
 }

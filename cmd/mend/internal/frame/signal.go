@@ -37,7 +37,7 @@ func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 		reported := make(chan struct{})
 		go func() { // a write may block
 			if report.CanDraw {
-				fmt.Fprint(report.Err, "\r\x1b[K") // erase the progress
+				fmt.Fprint(report.Err, "\r\x1b[K") // progress is erased
 			}
 			report.Report(err)
 			close(reported)
