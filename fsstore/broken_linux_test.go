@@ -163,6 +163,28 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
+// TestRestageIsNotDurable lets a recovery without the staged files fail to make new ones durable: none gets its name.
+func TestRestageIsNotDurable(t *testing.T) {
+	if !storetest.RunInChild(t, 0) {
+		return
+	}
+	root := storetest.SmallTree(t)
+	_, staged := killCommit(t, root, 4)
+	if err := os.RemoveAll(filepath.Join(root, fsstore.MendDir)); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
+	f := &storetest.Fault{At: 1 << 30}
+	s := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step})
+	storetest.DenySyscall(t, unix.SYS_FSYNC, -1, 0, unix.EIO)
+	if out, err := s.Settle(t.Context(), staged); !errors.Is(err, unix.EIO) {
+		t.Errorf("Settle = %+v, %v, want EIO", out, err)
+	}
+	if last := f.Calls[len(f.Calls)-1]; last != "barrier" {
+		t.Errorf("the calls are %q, want none after the barrier", f.Calls)
+	}
+}
+
 // TestReadFailsAfterExchange lets each read fail after everything is in place: a file that cannot
 // be read again is no sign of another program. The error has the path, nothing is kept, and nothing
 // is removed.

@@ -65,3 +65,19 @@ func TestPrepareCleansStage(t *testing.T) {
 		t.Error("an empty staging folder is left")
 	}
 }
+
+// TestStageNumber: a new change takes the first number that has neither an undecided change nor a folder with a file of
+// another program.
+func TestStageNumber(t *testing.T) {
+	root := storetest.SmallTree(t)
+	storetest.Put(t, root, ".mend/own/2.new/notes.txt", "x")
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
+	p := change.Plan{Ops: storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")}
+	for _, want := range []string{".mend/own/1", ".mend/own/3", ".mend/own/4"} {
+		st, err := s.Prepare(t.Context(), p)
+		if err != nil || st.Dir != want {
+			t.Fatalf("Prepare stages in %q, %v, want %q", st.Dir, err, want)
+		}
+		p.Undecided = append(p.Undecided, st.Dir)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +181,17 @@ func TestKeptIsListedOnce(t *testing.T) {
 	few, many := settled(1), settled(1000)
 	if many > few+4<<20 {
 		t.Errorf("with 1 kept file %d KB are allocated, with 1000 %d KB", few>>10, many>>10)
+	}
+}
+
+// TestKeptTwice: the outcome has all files that were kept of one record, and no others.
+func TestKeptTwice(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s, staged, out := lateWriter(t, root, "prt_11")
+	want := append(out.Kept, strings.Replace(out.Kept[0], ".1.json", ".2.json", 1))
+	storetest.Put(t, root, want[1], "another program's")
+	storetest.Put(t, root, fsstore.KeptDir+"/notes", "mine")
+	if got := settleTwice(t, s, staged, change.Committed).Kept; !slices.Equal(got, want) {
+		t.Errorf("Settle keeps %q, want %q", got, want)
 	}
 }

@@ -121,3 +121,28 @@ func wantOwner(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 }
+
+// TestOwnerOfRestored: a recovery without the staged files gives a record its own owner, not that of its folder.
+func TestOwnerOfRestored(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can own files of others")
+	}
+	root := storetest.SmallTree(t)
+	name := filepath.Join(root, "part/msg_1/prt_11.json")
+	if err := os.Chown(name, storetest.NobodyUID, storetest.NobodyUID); err != nil {
+		t.Fatal(err)
+	}
+	s, staged := killCommit(t, root, 4)
+	if err := os.RemoveAll(filepath.Join(root, fsstore.MendDir)); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
+	settleTwice(t, s, staged, change.Conflicted)
+	fi, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid := fi.Sys().(*syscall.Stat_t).Uid; uid != storetest.NobodyUID {
+		t.Errorf("prt_11 belongs to the user %d, want %d", uid, storetest.NobodyUID)
+	}
+}

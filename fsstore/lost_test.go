@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/agent/opencode/tree"
@@ -18,11 +19,12 @@ func TestLostStaging(t *testing.T) {
 		"gone":    os.RemoveAll,
 		"no mend": func(stage string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(stage))) },
 		"zero":    func(stage string) error { return eachSlot(stage, func(p string) error { return os.Truncate(p, 0) }) },
+		"blank":   func(stage string) error { return eachSlot(stage, blank) },
 		"torn":    func(stage string) error { return eachSlot(stage, func(p string) error { return os.Truncate(p, 7) }) },
 		"empty":   func(stage string) error { return eachSlot(stage, os.Remove) },
 	} {
 		for n := 1; n <= 4; n++ {
-			if n > 1 && (name == "zero" || name == "torn") {
+			if n > 1 && (name == "zero" || name == "blank" || name == "torn") {
 				continue // then some staged files hold a Pre, and any other content belongs to another program
 			}
 			root := storetest.SmallTree(t)
@@ -64,6 +66,15 @@ func TestLostStaging(t *testing.T) {
 	}
 }
 
+// blank replaces the content of a file by zeros, as a power cut may.
+func blank(path string) error {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, make([]byte, fi.Size()), 0)
+}
+
 func eachSlot(stage string, f func(path string) error) error {
 	entries, err := os.ReadDir(stage)
 	if err != nil {
@@ -79,6 +90,41 @@ func eachSlot(stage string, f func(path string) error) error {
 	}
 	return nil
 }
+
+// TestStepsOfRestage pins the calls of a Settle that reverts a complete change without its staged files: they are
+// durable before they get their names.
+func TestStepsOfRestage(t *testing.T) {
+	root := storetest.SmallTree(t)
+	_, staged := killCommit(t, root, 4)
+	if err := os.RemoveAll(filepath.Join(root, fsstore.MendDir)); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
+	f := &storetest.Fault{At: 1 << 30}
+	if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.Calls, "\n"); got != stepsOfRestage {
+		t.Errorf("the calls are\n%s\nwant\n%s", got, stepsOfRestage)
+	}
+}
+
+const stepsOfRestage = `mkdir .mend
+mkdir .mend/own
+mkdir .mend/own/1.again
+stage part msg_1/prt_11
+write part msg_1/prt_11
+chmod part msg_1/prt_11
+stage part msg_1/prt_13
+write part msg_1/prt_13
+chmod part msg_1/prt_13
+barrier
+restage part msg_1/prt_11
+restage part msg_1/prt_13
+place part msg_1/prt_13
+exchange part msg_1/prt_11
+rmdir part/msg_4
+barrier .mend/own/1.again .mend . part part/msg_1 part/msg_4`
 
 // TestLostStagingRollback does the same after another program has written, so that the change is
 // reverted without its staged files, and is cut at each call.

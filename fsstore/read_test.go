@@ -1,6 +1,8 @@
 package fsstore_test
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,5 +61,39 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := s.Read(t.Context(), []change.Ref{{Kind: change.KindPart, Session: "s", Message: "../..", Part: "x"}}); err == nil || !strings.Contains(err.Error(), "not a valid id") {
 		t.Errorf("Read of an invalid id = %v, want a bad id", err)
+	}
+}
+
+func TestCheckLinks(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, tree.Options{})
+	ref := func(part string) change.Ref {
+		return change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: part}
+	}
+	refs := []change.Ref{ref("prt_none"), ref("prt_11"), ref("prt_12"), ref("prt_13")}
+	if err := s.CheckLinks(t.Context(), refs); err != nil {
+		t.Errorf("CheckLinks = %v", err)
+	}
+	name := filepath.Join(root, "part/msg_1/prt_12.json")
+	if err := os.Link(name, name+".copy"); err != nil {
+		t.Skip(err)
+	}
+	var linked *change.LinkedError
+	if err := s.CheckLinks(t.Context(), refs); !errors.As(err, &linked) || linked.Ref != refs[2] || !strings.Contains(linked.Why, "2 hard links") {
+		t.Errorf("CheckLinks = %v, want the links of prt_12", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.CheckLinks(ctx, refs); !errors.Is(err, context.Canceled) {
+		t.Errorf("CheckLinks = %v, want %v", err, context.Canceled)
+	}
+	if err := s.CheckLinks(t.Context(), []change.Ref{ref("../x")}); err == nil || !strings.Contains(err.Error(), "not a valid id") {
+		t.Errorf("CheckLinks of an invalid id = %v", err)
+	}
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckLinks(t.Context(), refs); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("CheckLinks without a tree = %v, want %v", err, fs.ErrNotExist)
 	}
 }

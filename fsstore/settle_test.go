@@ -178,3 +178,65 @@ func TestDiscardKeeps(t *testing.T) {
 		t.Errorf("Prepare beside it = %v", err)
 	}
 }
+
+// TestDiscardRemovesUnfinished: Discard removes a staged file that a recovery began to write again.
+func TestDiscardRemovesUnfinished(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, root, staged.Dir+"/"+fsstore.StagedName(0, staged.Ops[0])+".new", "torn")
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	wantNoMend(t, root)
+}
+
+// TestSameByOther lets another program make the same change before Commit. That of a deletion cannot be told from an
+// exchange whose staged file was removed.
+func TestSameByOther(t *testing.T) {
+	for part, want := range map[string]change.State{"prt_11": change.Aborted, "prt_13": change.Conflicted} {
+		root := storetest.SmallTree(t)
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		op := staged.Ops[slices.IndexFunc(staged.Ops, func(o change.Op) bool { return o.Ref.Part == part })]
+		writeAsOther(t, root, op.Ref, op.Post)
+		out := settleTwice(t, s, staged, want)
+		if len(out.Conflicts) != 1 || out.Conflicts[0].Ref != op.Ref {
+			t.Errorf("%s: Settle = %+v, want the one conflict", part, out)
+		}
+		if images, err := s.Read(t.Context(), storetest.Refs(op)); err != nil || !images[0].Equal(op.Post) {
+			t.Errorf("%s holds %+v, %v", part, images, err)
+		}
+	}
+}
+
+// TestUnfinishedExchange crashes an exchange in several calls that takes out content of another program: Settle
+// puts it back.
+func TestUnfinishedExchange(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const part = "part/msg_1/prt_12.json"
+	storetest.Put(t, root, part, "another program's")
+	before := storetest.Snapshot(t, root, fsstore.MendDir)
+	name := filepath.Join(root, staged.Dir, fsstore.StagedName(0, staged.Ops[0]))
+	if err := os.Rename(filepath.Join(root, part), name+".second"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name, filepath.Join(root, part)); err != nil {
+		t.Fatal(err)
+	}
+	settleTwice(t, s, staged, change.Aborted)
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("the tree holds %v, want %v", got, before)
+	}
+}

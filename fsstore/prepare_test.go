@@ -1,0 +1,60 @@
+package fsstore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/tree"
+	"mend/change"
+	"mend/fsstore"
+	"mend/internal/test/storetest"
+)
+
+// TestLargestRecord: a record may have exactly the greatest size.
+func TestLargestRecord(t *testing.T) {
+	paths := fsstore.Paths("notes")
+	s, err := fsstore.New(storetest.FastDir(t), paths, fsstore.Options{Owner: "own", MaxRecord: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := change.Op{Ref: paths.Ref("a"), Post: &change.Image{Data: []byte("123456"), Mode: 0o644}}
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}}); !errors.Is(err, change.ErrInvalid) {
+		t.Errorf("Prepare with 6 bytes = %v, want %v", err, change.ErrInvalid)
+	}
+	op.Post.Data = op.Post.Data[:5]
+	storetest.Apply(t, s, []change.Op{op})
+}
+
+// TestRefWithoutOtherIDs: Prepare records the ref without the ids that the path does not contain.
+func TestRefWithoutOtherIDs(t *testing.T) {
+	s := mustOpen(t, storetest.SmallTree(t), tree.Options{Owner: "own"})
+	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
+	want := ops[0].Ref
+	ops[0].Ref.Project = "global"
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+	if err != nil || st.Ops[0].Ref != want || st.Ops[0].Pre == nil || st.Ops[0].Post == nil {
+		t.Errorf("Prepare = %+v, %v, want an op on %+v", st, err, want)
+	}
+}
+
+// TestFolderIsFile: a record whose folder was replaced by a file is missing, and its op is a conflict.
+func TestFolderIsFile(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
+	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_21", "new")
+	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, root, "part/msg_2", "a file")
+	if images, err := s.Read(t.Context(), storetest.Refs(ops...)); err != nil || images[0] != nil {
+		t.Errorf("Read = %+v, %v, want no record", images, err)
+	}
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Conflicts[0].Why, "its folder cannot be used: ") {
+		t.Errorf("Prepare = %v, want a conflict about the folder", err)
+	}
+}
