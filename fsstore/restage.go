@@ -54,10 +54,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	// The content that an exchange took out stays in the staged file until revertOne puts it back. Any other content is
 	// in the way.
 	if staged == otherContent && (target != postContent || op.Pre == nil) {
-		if _, err := tx.keepStaged(op); err != nil {
-			return false, err
-		}
-		staged = noContent
+		_, err := tx.keepStaged(op)
+		return false, err
 	}
 	want, done := op.Pre, staged != noContent
 	if target != postContent {

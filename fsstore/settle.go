@@ -99,7 +99,7 @@ func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 	switch {
 	case err != nil, target == preContent:
 		return false, err
-	case target == otherContent, target == noFolder:
+	case target == otherContent:
 		return staged != postContent, errForeign
 	case staged == postContent: // another program made the same change; after a crash it may have removed what came out
 		return tx.settling && op.Post == nil, errForeign

@@ -17,7 +17,6 @@ const (
 	postContent
 	noContent    // the staged file is missing
 	otherContent // another program's content
-	noFolder     // the target of a delete does not exist, and neither does its folder
 )
 
 // readState classifies the target and the staged file of a record. Together they show what became of
@@ -38,9 +37,6 @@ const (
 //	other   Post      not exchanged                       leave (a)
 //	other   Pre, none exchanged, then another wrote       leave (c)
 //	other   other     both                                leave (c), keep the file
-//	no      Post      another program removed the folder  leave (a)
-//	folder  Pre, none exchanged, then the same            leave (c)
-//	        other     and what came out was another's     leave (c), keep the file
 //
 // The Pre of a create, and the Post of a delete, is a missing record; so each row covers all three
 // kinds of ops, and "exchange" is the rename that fits the kind. One row differs: a create takes
@@ -60,10 +56,7 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 		return 0, 0, err
 	}
 	target = contentOf(*op.Op, &e)
-	switch {
-	case why == whyFolderMissing && op.Post == nil:
-		target = noFolder
-	case why != "", target == noContent:
+	if why != "" || target == noContent {
 		target = otherContent
 	}
 	if tx.stageDir == nil {
