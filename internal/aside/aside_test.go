@@ -278,6 +278,41 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestOldMovedAwayFirst: where a system cannot exchange two files, 3163f4c2 moved the old database away before the new
+// one took its place. A change that was killed in between is finished.
+func TestOldMovedAwayFirst(t *testing.T) {
+	f := newDatabaseFixture(t)
+	a := open(t, f.root, "own", nil)
+	b, image := build(t, a, f.file, "new")
+	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image(), Post: image}
+	killed := false
+	st, _, err := f.run(op, func(call string) error {
+		if killed = killed || call == "exchange db"; killed {
+			return errors.New("killed")
+		}
+		return nil
+	})
+	if !killed || err == nil {
+		t.Fatalf("killed: %t, run: %v", killed, err)
+	}
+	must(t, b.Discard())
+	a.Close()
+	logs, err := filepath.Glob(filepath.Join(f.root, ".mend", "own", "*", "db-wal"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	must(t, os.Rename(filepath.Join(f.root, "db"), strings.TrimSuffix(logs[0], "-wal")))
+	out, err := f.settle(st, nil)
+	if err != nil || out.State != change.Committed {
+		t.Errorf("settle = %+v, %v, want committed", out, err)
+	}
+	for path, want := range map[string]string{filepath.Join(f.root, "db"): "new", strings.TrimSuffix(logs[0], "-wal"): "old"} {
+		if got, err := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s is %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
 // TestDatabaseRecreated: the agent creates the database again before the recovery of an undo: the recovery ends with a
 // conflict, and both databases stay.
 func TestDatabaseRecreated(t *testing.T) {
