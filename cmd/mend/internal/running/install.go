@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -372,6 +373,9 @@ func absStore(env *frame.Env) (string, error) {
 	return filepath.Abs(env.Opt.Store)
 }
 
+// temporaryProgram matches the path of a program that "go run" removes at its end.
+var temporaryProgram = regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
+
 var errTemporary error = fail.New(fail.Refused, "",
 	"this mend was started with \"go run\" and is removed when it ends: install it, "+
 		"for example with \"go install ./cmd/mend\", and run it from there")
@@ -383,7 +387,7 @@ func installedProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir := filepath.ToSlash(filepath.Dir(exe)); strings.Contains(dir, "/go-build") && strings.HasSuffix(dir, "/exe") { // "go run" removes it at its end
+	if temporaryProgram.MatchString(exe) {
 		return "", errTemporary
 	}
 	started, err := exec.LookPath(os.Args[0])
