@@ -283,7 +283,7 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 func TestOldMovedAwayFirst(t *testing.T) {
 	f := newDatabaseFixture(t)
 	a := open(t, f.root, "own", nil)
-	b, image := build(t, a, f.file, "new")
+	b, image := build(t, a, f.file, "rebuilt")
 	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image(), Post: image}
 	killed := false
 	st, _, err := f.run(op, func(call string) error {
@@ -306,7 +306,7 @@ func TestOldMovedAwayFirst(t *testing.T) {
 	if err != nil || out.State != change.Committed {
 		t.Errorf("settle = %+v, %v, want committed", out, err)
 	}
-	for path, want := range map[string]string{filepath.Join(f.root, "db"): "new", strings.TrimSuffix(logs[0], "-wal"): "old"} {
+	for path, want := range map[string]string{filepath.Join(f.root, "db"): "rebuilt", strings.TrimSuffix(logs[0], "-wal"): "old"} {
 		if got, err := os.ReadFile(path); string(got) != want {
 			t.Errorf("%s is %q, %v, want %q", path, got, err, want)
 		}
