@@ -50,7 +50,7 @@ func (l *LostRows) Set(rowid int64, known Known) {
 	for i, c := range l.t.cols {
 		all += fmt.Sprintf(", c%d", i)
 		if v, ok := known[c.name]; ok {
-			args = append(args, v.arg())
+			args = append(args, v)
 			names, marks = fmt.Sprintf("%s, c%d", names, i), fmt.Sprintf("%s, ?%d", marks, len(args))
 			updates += fmt.Sprintf(", c%d = ?%d", i, len(args))
 		}

@@ -526,11 +526,8 @@ func (s *scan) classes(p *page, c cell) ([]Value, bool) {
 	vals := s.vals[:0]
 	head := p.data[c.body : c.body+c.local]
 	size, w := varint(head)
-	if w == 0 || size < int64(w) {
+	if w == 0 || size < int64(w) || size > int64(len(head)) { // a row of hundreds of columns is not read
 		return nil, false
-	}
-	if size > int64(len(head)) {
-		return nil, false // a row of hundreds of columns
 	}
 	total := size
 	for head = head[w:size]; len(head) > 0; {

@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -14,22 +15,6 @@ type Value struct {
 	Int   int64
 	Float float64
 	Bytes []byte
-}
-
-// arg returns the value as an argument of [DB.Query].
-func (v Value) arg() any {
-	switch v.Class {
-	case change.ClassText:
-		return string(v.Bytes)
-	case change.ClassBlob:
-		return v.Bytes
-	case change.ClassInteger:
-		return v.Int
-	case change.ClassReal:
-		return v.Float
-	case change.ClassNull:
-	}
-	return nil
 }
 
 // compare orders values as SQLite does with the collation BINARY.
@@ -47,18 +32,10 @@ func (v Value) compare(o Value) int {
 	case change.ClassText, change.ClassBlob:
 		return bytes.Compare(v.Bytes, o.Bytes)
 	case change.ClassInteger, change.ClassReal:
-		x, y := v.number(), o.number()
-		switch {
-		case v.Class == o.Class && v.Class == change.ClassInteger && v.Int != o.Int:
-			if v.Int < o.Int {
-				return -1
-			}
-			return 1
-		case x < y:
-			return -1
-		case x > y:
-			return 1
+		if v.Class == change.ClassInteger && o.Class == change.ClassInteger {
+			return cmp.Compare(v.Int, o.Int)
 		}
+		return cmp.Compare(v.number(), o.number())
 	case change.ClassNull:
 	}
 	return 0

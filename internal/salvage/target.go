@@ -219,7 +219,7 @@ func authorizeCreate(action sqlite3.AuthorizerActionCode, name, _, _, _ string) 
 	return sqlite3.AUTH_DENY
 }
 
-// Query runs a statement with texts, integers and reals as parameters, and calls each for every row.
+// Query runs a statement with texts, integers, reals and values as parameters, and calls each for every row.
 func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (err error) {
 	st := db.stmts[sql]
 	if st == nil {
@@ -244,8 +244,8 @@ func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (er
 			err = st.BindInt64(i+1, a)
 		case float64:
 			err = st.BindFloat(i+1, a)
-		case []byte:
-			err = st.BindBlob(i+1, a)
+		case Value:
+			err = a.bind(st, i+1)
 		}
 		if err != nil {
 			return err
