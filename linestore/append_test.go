@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,8 +215,10 @@ func TestTwoAgentsAtEveryStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	var lines []string
-	s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
+	var lines, calls, notes []string
+	note := func(text string) { notes = append(notes, text) }
+	s := mustOpen(t, root, linestore.Options{Note: note, Step: func(call string) error {
+		calls = append(calls, call)
 		if strings.HasPrefix(call, "unlink ") { // bytes written into a removed file are lost
 			return nil
 		}
@@ -244,6 +247,12 @@ func TestTwoAgentsAtEveryStep(t *testing.T) {
 	kept, err := filepath.Glob(filepath.Join(root, ".mend", "kept", "*"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(kept) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "/kept/"+filepath.Base(kept[0])) {
+		t.Errorf("kept: %q, notes %q, want one of each", kept, notes)
+	}
+	if i := slices.IndexFunc(calls, func(call string) bool { return strings.HasPrefix(call, "keep ") }); i < 0 || !strings.Contains(calls[i+1], "barrier") || !strings.Contains(calls[i+1], ".mend/kept") {
+		t.Errorf("the kept file is not made durable: %q", calls)
 	}
 	for _, path := range kept {
 		data, err := os.ReadFile(path)
@@ -345,6 +354,7 @@ func TestReplaceTranscript(t *testing.T) {
 		"other texts": func(before string) string { return strings.ReplaceAll(before, "a text", "another text") },
 		"longer":      func(before string) string { return before + `{"id":"more"}` + "\n" },
 		"shorter":     func(before string) string { return before[:strings.Index(before, "\n")+1] },
+		"empty":       func(string) string { return "" },
 	} {
 		root, before := rootEnding(t, endings["complete"])
 		s := mustOpen(t, root, linestore.Options{})
@@ -368,6 +378,76 @@ func TestReplaceTranscript(t *testing.T) {
 		if got, want := content(t, root), before+`{"id":"later"}`+"\n"; got != want {
 			t.Errorf("%s: undone: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestTimeOfReplace: a replaced transcript gets the time that the plan says, and its undo restores the old one.
+func TestTimeOfReplace(t *testing.T) {
+	for name, c := range map[string]struct {
+		fresh bool
+		time  int64
+		same  bool
+	}{
+		"as it was": {same: true},
+		"fresh":     {fresh: true},
+		"given":     {time: long.Add(time.Hour).UnixNano()},
+	} {
+		root, before := rootEnding(t, endings["complete"])
+		post := image(strings.ReplaceAll(before, "a text", "another text"))
+		post.Time = c.time
+		op := change.Op{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: post}
+		s, st := mustPrepare(t, root, nil, change.Plan{Ops: []change.Op{op}, Fresh: c.fresh})
+		if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+			t.Fatalf("%s: Commit = %+v, %v", name, out, err)
+		}
+		wantMtime(t, root, name, c.same)
+		if (st.Ops[0].Pre.Time == long.UnixNano()) == c.same {
+			t.Errorf("%s: the undo would set the time %d", name, st.Ops[0].Pre.Time)
+		}
+		storetest.Apply(t, s, change.Inverse(st.Ops))
+		wantTime(t, root)
+	}
+}
+
+// Several records of one transcript are read at once, also the whole.
+func TestRead(t *testing.T) {
+	root, before := rootEnding(t, endings["complete"])
+	s := mustOpen(t, root, linestore.Options{})
+	whole := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	images, err := s.Read(t.Context(), []change.Ref{lineRef("prt_12"), whole, lineRef("none"), lineRef("msg_1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := lastLines(t, root)
+	for i, want := range []string{lines["prt_12"], before, "", lines["msg_1"]} {
+		if (images[i] == nil) != (want == "") || images[i] != nil && string(images[i].Data) != want {
+			t.Errorf("record %d is %v, want %q", i, images[i], want)
+		}
+	}
+}
+
+// CheckLinks fails for a record without a place, and when its context ends.
+func TestCheckLinksFails(t *testing.T) {
+	s := mustOpen(t, newRoot(t), linestore.Options{})
+	if err := s.CheckLinks(t.Context(), []change.Ref{lineRef("../x")}); err == nil || !strings.Contains(err.Error(), "no message") {
+		t.Errorf("CheckLinks of a record without a place = %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.CheckLinks(ended, []change.Ref{lineRef("prt_12")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("CheckLinks after the context = %v", err)
+	}
+}
+
+// An undo removes its line even if other programs removed everything before it.
+func TestUndoOfFirstLine(t *testing.T) {
+	root, _ := rootEnding(t, endings["no line feed"])
+	s := mustOpen(t, root, linestore.Options{})
+	st := storetest.Apply(t, s, []change.Op{added})
+	overwrite(t, root, string(added.Post.Data)+"\n")
+	storetest.Apply(t, s, change.Inverse(st.Ops))
+	if got := content(t, root); got != "" {
+		t.Errorf("undone: %q, want nothing", got)
 	}
 }
 

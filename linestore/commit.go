@@ -66,8 +66,7 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		return abortedOutcome(conflicts), nil
 	}
 	plan, _, _ := tx.edit(t, true)
-	needsNewline := len(plan.block) > 0 && plan.block[0] == '\n'
-	if int64(len(e.Data)) < size || needsNewline != tx.hasNewline() {
+	if int64(len(e.Data)) < size || plan.beginsWithNewline() != tx.hasNewline() {
 		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
 	}
 	f, err := tx.dir.OpenAppend(tx.name)

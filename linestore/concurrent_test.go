@@ -122,6 +122,60 @@ func TestTimeAfterRecovery(t *testing.T) {
 	}
 }
 
+// TestSettleAppend: a single Settle decides an append by what is in the transcript after its old end.
+func TestSettleAppend(t *testing.T) {
+	line := string(added.Post.Data)
+	for _, c := range []struct {
+		name, ending string
+		text         string // after the old end
+		state        change.State
+		want         string // after the old end
+		old          bool   // the transcript keeps its old time
+		call         string // a call of Settle
+	}{
+		{"all of it", "complete", line + "\n", change.Committed, line + "\n", true, "barrier"},
+		{"the newline and a part", "no line feed", "\n" + line[:9], change.Aborted, "", true, "exchange"},
+		{"the newline", "no line feed", "\n", change.Aborted, "", true, "exchange"},
+		{"a part after a blank line of another program", "complete", "\n" + line[:9], change.Aborted, "\n", false, "exchange"},
+		{"only a line of another program", "complete", `{"id":"later"}` + "\n", change.Aborted, `{"id":"later"}` + "\n", false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, before := rootEnding(t, endings[c.ending])
+			var calls []string
+			s, st := mustPrepare(t, root, func(call string) error {
+				calls = append(calls, call)
+				return nil
+			}, change.Plan{Ops: []change.Op{added}})
+			overwrite(t, root, before+c.text)
+			calls = nil
+			if out, err := s.Settle(t.Context(), st); err != nil || out.State != c.state {
+				t.Errorf("Settle = %+v, %v", out, err)
+			}
+			if got := content(t, root); got != before+c.want {
+				t.Errorf("the transcript is %q, want %q", got, before+c.want)
+			}
+			wantMtime(t, root, "settled", c.old)
+			all := strings.Join(calls, "\n")
+			if !strings.Contains(all, c.call) || c.call != "exchange" && strings.Contains(all, "exchange") {
+				t.Errorf("the calls are %q, want %q", calls, c.call)
+			}
+		})
+	}
+}
+
+// TestStagedDurably: Prepare ends by waiting for the disk.
+func TestStagedDurably(t *testing.T) {
+	root, before := rootEnding(t, endings["complete"])
+	last := ""
+	mustPrepare(t, root, func(call string) error {
+		last = call
+		return nil
+	}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}}})
+	if !strings.HasPrefix(last, "barrier .mend/own/1 ") {
+		t.Errorf("the last call of Prepare is %q", last)
+	}
+}
+
 // heldWriter has the transcript open as a program that appends to it, also after it was replaced.
 func heldWriter(t *testing.T, root string) func(line string) {
 	t.Helper()
@@ -173,6 +227,9 @@ func TestCarryOver(t *testing.T) {
 					t.Fatalf("cut at %d: Settle = %+v, %v", k, out, err)
 				}
 			}
+			if n := strings.Count(strings.Join(f.Calls, "\n"), "carry over"); err == nil && n != 2 {
+				t.Errorf("%d times lines were carried over, want 2", n)
+			}
 			got := content(t, root)
 			want := after + a + "\n"
 			if wrote == 2 {
@@ -200,6 +257,35 @@ func TestCarryOver(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestCarriedOverLine: a line that is carried over begins a new line, once, and the transcript gets its time.
+func TestCarriedOverLine(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that another program has open is not replaced")
+	}
+	for _, c := range []struct{ before, after, wrote, want string }{
+		{"x\n", "y\n", "z\n", "y\nz\n"},
+		{"x\n", "y", "z\n", "y\nz\n"},
+		{"x", "y", "\nz\n", "y\nz\n"},
+	} {
+		root := newRoot(t)
+		overwrite(t, root, c.before)
+		s, st := mustPrepare(t, root, func(call string) error {
+			if !strings.HasPrefix(call, "exchange ") {
+				return nil
+			}
+			appendRaw(t, root, c.wrote)
+			return os.Chtimes(file(root), long, long)
+		}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(c.before), Post: image(c.after)}}})
+		if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+			t.Fatalf("Commit = %+v, %v", out, err)
+		}
+		if got := content(t, root); got != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.after, c.wrote, got, c.want)
+		}
+		wantTime(t, root)
 	}
 }
 

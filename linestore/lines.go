@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"slices"
 
 	"mend/change"
@@ -38,17 +39,24 @@ func (tx *transaction) newTranscript(data []byte) transcript {
 	if len(wanted) == 0 {
 		return t
 	}
-	for start := 0; start < len(data); {
-		end := start + bytes.IndexByte(data[start:], '\n')
-		if end < start {
-			end = len(data)
+	for s := range t.spans(0) {
+		if key := tx.layout.Key(t.text(s)); wanted[key] {
+			t.lines[key] = append(t.lines[key], s)
 		}
-		if key := tx.layout.Key(data[start:end]); wanted[key] {
-			t.lines[key] = append(t.lines[key], span{start, end})
-		}
-		start = end + 1
 	}
 	return t
+}
+
+// spans yields the lines from an offset on, without newlines.
+func (t *transcript) spans(start int) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		for line := range bytes.Lines(t.data[start:]) {
+			if !yield(span{start, start + len(bytes.TrimSuffix(line, []byte{'\n'}))}) {
+				return
+			}
+			start += len(line)
+		}
+	}
 }
 
 // last returns the last line with a key, and whether it exists.
@@ -127,6 +135,9 @@ type edit struct {
 
 // replaces reports whether appending alone cannot make the edit.
 func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
+
+// beginsWithNewline reports whether the appended block begins with a newline, because the last line has none.
+func (e *edit) beginsWithNewline() bool { return bytes.HasPrefix(e.block, []byte{'\n'}) }
 
 // edit returns the effect of the ops. Unless appendOnly is set, it removes a line that mend wrote if
 // the previous line with the same key is the op's Post. If an op cannot be carried out, bad is that

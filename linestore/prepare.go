@@ -104,11 +104,10 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 
 // addNewline adds the missing op for the newline that begins the block, or removes the op if no newline begins it.
 func (tx *transaction) addNewline(e edit) {
-	needed := len(e.block) > 0 && e.block[0] == '\n'
-	if needed == tx.hasNewline() {
+	if e.beginsWithNewline() == tx.hasNewline() {
 		return
 	}
-	if !needed {
+	if !e.beginsWithNewline() {
 		tx.ops = slices.DeleteFunc(tx.ops, func(op lineOp) bool { return op.newline != "" && op.Post != nil })
 		return
 	}

@@ -71,12 +71,11 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 	}
 	t := tx.newTranscript(e.Data)
 	var out change.Outcome
-	pre, post := 0, 0
+	post := 0
 	for i := range tx.ops {
 		op := &tx.ops[i]
 		switch t.state(op) {
 		case holdsPre:
-			pre++
 		case holdsPost:
 			post++
 		case holdsOther:
@@ -152,20 +151,12 @@ func (tx *transaction) dropOwnLines(t transcript, size int) (rest []byte, ours b
 	if newline {
 		at++
 	}
-	for start := at; start < len(t.data); {
-		end := start + bytes.IndexByte(t.data[start:], '\n')
-		whole := end >= start
-		if !whole {
-			end = len(t.data)
+	for s := range t.spans(at) {
+		if tx.wrote(t.text(s)) {
+			cut.cuts = append(cut.cuts, span{s.start, min(s.end+1, len(t.data))})
 		}
-		if tx.wrote(t.data[start:end]) {
-			cut.cuts = append(cut.cuts, span{start, min(end+1, len(t.data))})
-		}
-		start = end + 1
 	}
-	if newline && len(t.data) == at { // only the newline was written
-		cut.cuts = []span{{size, at}}
-	} else if newline && len(cut.cuts) > 0 && len(cut.apply(t.data, false)) == at {
+	if newline && len(cut.apply(t.data, false)) == at { // nothing else is left after the newline
 		cut.cuts = append([]span{{size, at}}, cut.cuts...)
 	}
 	return cut.apply(t.data, false), len(cut.cuts) > 0
@@ -195,8 +186,5 @@ func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Ent
 		return fmt.Errorf("the staging folder %s no longer exists", stage)
 	}
 	defer d.Close()
-	if err := tx.exchange(d, name); err != nil {
-		return err
-	}
-	return tx.removeStage(stage)
+	return tx.exchange(d, name)
 }

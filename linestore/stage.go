@@ -41,11 +41,10 @@ func parseCopyName(name string) (c copyName, ok bool) {
 	if len(f) != 4 {
 		return c, false
 	}
-	var err1, err2 error
-	c.oldSize, err1 = strconv.Atoi(f[0])
-	c.newSize, err2 = strconv.Atoi(f[2])
+	c.oldSize, _ = strconv.Atoi(f[0]) // if it is no number, the name differs
+	c.newSize, _ = strconv.Atoi(f[2])
 	c.oldHash, c.newHash = f[1], f[3]
-	return c, err1 == nil && err2 == nil && c.oldSize >= 0 && c.newSize >= 0 && c.String() == name
+	return c, c.String() == name
 }
 
 // A version is the transcript that a file holds, not counting lines appended to it.

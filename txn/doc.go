@@ -25,7 +25,7 @@
 //	  before    nothing; the entry has size and time of the file
 //	  commit    "append", one write, then "barrier"
 //	  settle    the lines after the old size; all present: committed, else a replace removes those that are present
-//	  remains   .mend/OWNER/append-SIZE-MTIME, if a replace by Settle was cut
+//	  remains   .mend/OWNER/append-SIZE-MTIME, after a replace by Settle
 //	  cut by    linestore TestTornAppend
 //	  steps     txn/testdata/append.steps
 //
