@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -251,11 +252,23 @@ func (c *State) hasAnswer(b *branch) bool {
 }
 
 // concurrent reports whether another process wrote the branch: the program would have recorded that the user went back.
+// Print mode and the SDK go back without a record (--resume-session-at); after them a branch counts only if it has an
+// answer or a result that the program wrote after the other one began.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
-	if c.conv.Rewound {
+	if c.conv.Rewound || !versionRecordsRewinds(own) || !versionRecordsRewinds(b.root) {
 		return false
 	}
-	return versionRecordsRewinds(own) && versionRecordsRewinds(b.root)
+	earlier, later := b.all, own
+	if c.conv.Place(b.root) > c.conv.Place(own) {
+		earlier, later = c.conv.Chain[slices.Index(c.conv.Chain, own)+1:], b.root
+	}
+	if !strings.HasPrefix(later.Entrypoint, "sdk") || later.IsMessage() && !later.IsPrompt() {
+		return true
+	}
+	next := slices.IndexFunc(earlier, func(r *transcript.Record) bool {
+		return r.IsMessage() && c.conv.Place(r) > c.conv.Place(later)
+	})
+	return next >= 0 && !earlier[next].IsPrompt()
 }
 
 // versionRecordsRewinds reports whether the version that wrote the record also records when the user goes back to an

@@ -42,6 +42,8 @@ func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
 		r.setTime(v)
 	case "cwd":
 		r.CWD, _ = textOf(v, before.CWD)
+	case "entrypoint":
+		r.Entrypoint, _ = textOf(v, before.Entrypoint)
 	case "version":
 		r.Version, _ = textOf(v, before.Version)
 	}

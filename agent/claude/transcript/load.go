@@ -204,10 +204,14 @@ func (c *Conversation) FirstDisplaced() *Record {
 	return nil
 }
 
+// rewindMark is the leaf of the last-prompt record that the program's screen writes after the first prompt that
+// follows a rewind.
+const rewindMark = "00000000-0000-0000-0000-000000000000"
+
 // readCheckpoint reads a last-prompt record.
 func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 	leaf, explicit := r.leaf, r.explicit || r.rewound
-	c.Chosen, c.Rewound = c.Chosen || explicit, c.Rewound || r.rewound
+	c.Chosen, c.Rewound = c.Chosen || explicit, c.Rewound || r.rewound || explicit && leaf == rewindMark
 	switch {
 	case leaf != "":
 		st.prompts = true

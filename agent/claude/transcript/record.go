@@ -39,6 +39,7 @@ type Record struct {
 	Timed      bool  // Timestamp is valid
 	Version    string
 	CWD        string
+	Entrypoint string // what started the program: "cli" for its screen, "sdk-…" for print mode and for other programs
 
 	Meta, Summary, APIError, Virtual bool
 

@@ -189,6 +189,11 @@ func hang(uuid, parentUUID string) func(*Transcript) {
 	return func(t *Transcript) { parent(uuid, t.uuid(parentUUID))(t) }
 }
 
+// onScreen makes the record one that the program with its screen wrote, which records when the user goes back.
+func onScreen(uuid string) func(*Transcript) {
+	return record(uuid, func(r map[string]any) { r["entrypoint"] = "cli" })
+}
+
 func block(uuid string, change func(b map[string]any)) func(*Transcript) {
 	return record(uuid, func(r map[string]any) { change(r["message"].(map[string]any)["content"].([]any)[0].(map[string]any)) })
 }
@@ -404,7 +409,7 @@ var Damages = []Damage{
 	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: all(nothingPreserved, noteBefore)},
 	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(context14, answer15))},
 	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(last101, answer15))},
-	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: hang(last101, answer15)},
+	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: all(onScreen(last101), hang(last101, answer15))},
 	{Name: "summary of a compaction that preserves nothing lost", Shape: "compaction", Apply: all(nothingPreserved, lost(summary))},
 	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: all(nothingPreserved, hang(boundary, preserved2))},
 	{Name: "boundary with a parent", Shape: "compaction", Apply: hang(boundary, preserved2)},
@@ -428,7 +433,12 @@ var Damages = []Damage{
 	}},
 	{Name: "first prompt after a compaction torn", Shape: "compaction", Apply: torn(after92)},
 
-	{Name: "two processes", Apply: hang(prompt7, answer5)},
+	{Name: "two processes", Apply: all(onScreen(prompt7), hang(prompt7, answer5))},
+	{Name: "gone back in print mode", Apply: hang(prompt7, answer5)}, // --resume-session-at
+	{Name: "gone back on the screen", Apply: all(onScreen(prompt7), hang(prompt7, answer5), func(t *Transcript) {
+		i := t.at(prompt7) + 1
+		t.Lines = slices.Insert(t.Lines, i, []byte(`{"type":"last-prompt","leafUuid":"00000000-0000-0000-0000-000000000000","explicit":true,"sessionId":"`+Session+`"}`))
+	})},
 
 	{Name: "two processes, one after a prompt without an answer", Apply: func(t *Transcript) {
 		p7 := t.uuid(prompt7)
@@ -537,7 +547,7 @@ var Damages = []Damage{
 	}},
 	{Name: "progress record that hangs on an early record", Apply: func(t *Transcript) {
 		t.insert(prompt6, fmt.Appendf(nil, progressLine, t.uuid(prompt3), unknownID))
-		parent(prompt6, unknownID)(t)
+		all(onScreen(prompt6), parent(prompt6, unknownID))(t)
 	}},
 	{Name: "garbage lines", Apply: func(t *Transcript) {
 		t.Lines = append(t.Lines[:20:20], append([][]byte{[]byte("<<<<<<< HEAD"), nil, []byte("[1,2]"), []byte("7")}, t.Lines[20:]...)...)
