@@ -241,14 +241,14 @@ func (j *Journal) newBatch(entry uint64, limit int) *batch {
 
 // put adds a value. It writes the batch first if the value would make it too large.
 func (b *batch) put(bucket string, key, val []byte) error {
-	size := len(key) + len(val) + boltfile.PutCost
-	if b.size > 0 && b.size+size > b.limit {
+	v := boltfile.NewValue(bucket, key, val)
+	if b.size+v.Cost() > b.limit {
 		if err := b.flush(); err != nil {
 			return err
 		}
 	}
-	b.values = append(b.values, boltfile.NewValue(bucket, key, val))
-	b.size += size
+	b.values = append(b.values, v)
+	b.size += v.Cost()
 	return nil
 }
 

@@ -25,7 +25,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	entries := storetest.Count(50, 20)
+	entries := storetest.Count(50, 5)
 	if testing.Short() {
 		entries = 5
 	}

@@ -121,9 +121,6 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && c.Folder == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil && c.Bound == nil {
-		return nil
-	}
 	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder), Bound: c.Bound}
 	for _, f := range c.Findings {
 		t.Findings = append(t.Findings, findingText{
@@ -133,7 +130,15 @@ func encodeCause(c change.Cause) []byte {
 	if f := c.Error; f != nil {
 		t.Error = &failureText{[]byte(f.Provider), []byte(f.Model), f.Status, []byte(f.RequestID), []byte(f.Whole)}
 	}
+	return encodeText(t)
+}
+
+// encodeText encodes a causeText or outcomeText; nil if it is empty.
+func encodeText(t any) []byte {
 	b, _ := json.Marshal(t) // bytes and numbers always marshal
+	if string(b) == "{}" {
+		return nil
+	}
 	return b
 }
 
@@ -152,15 +157,11 @@ func (t causeText) addTo(c *change.Cause) {
 }
 
 func encodeOutcome(o change.Outcome) []byte {
-	if len(o.Conflicts) == 0 && len(o.Kept) == 0 {
-		return nil
-	}
 	t := outcomeText{Kept: toBytes(o.Kept)}
 	for _, c := range o.Conflicts {
 		t.Conflicts = append(t.Conflicts, conflictText{Ref: change.AppendRef(nil, c.Ref), Why: []byte(c.Why)})
 	}
-	b, _ := json.Marshal(t)
-	return b
+	return encodeText(t)
 }
 
 // conflicts returns the conflicts in the form of a [change.Entry].

@@ -258,7 +258,7 @@ func (e *event) cause() change.Cause {
 
 // opInfos reads the ops of an entry, without their images.
 func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
-	all := make([]change.OpInfo, 0, min(b.Count, len(b.Ops)*maxOpsPerList))
+	var all []change.OpInfo
 	for _, h := range b.Ops {
 		list, err := j.file.Codec.Read(j.snap().Snapshot, blobOps.bucket(), h)
 		if err != nil {

@@ -69,6 +69,9 @@ func TestUndoneBy(t *testing.T) {
 				if e.UndoneBy != want || e.State != c.steps[e.Seq-1].state {
 					t.Errorf("entry %d is %s, undone by %q, want %q", e.Seq, e.State, e.UndoneBy, want)
 				}
+				if one, err := j.Get(e.ID); err != nil || one.UndoneBy != e.UndoneBy {
+					t.Errorf("Get(%s) is undone by %q, %v, want %q", e.ID, one.UndoneBy, err, want)
+				}
 			}
 			inForce, err := j.List(Query{InForce: true})
 			want := slices.DeleteFunc(all, func(e change.Entry) bool {
@@ -79,6 +82,36 @@ func TestUndoneBy(t *testing.T) {
 			}
 			mustVerify(t, j)
 		})
+	}
+}
+
+func TestAgentOf(t *testing.T) {
+	for _, c := range []struct {
+		by         *change.Actor
+		kind, want string
+	}{
+		{&change.Actor{Agent: "codex"}, "lines", "codex"},
+		{&change.Actor{}, "lines", "claude"},
+		{nil, "lines", "claude"},
+		{nil, "sqlite", "opencode"},
+	} {
+		if got := agentOf(c.by, c.kind); got != c.want {
+			t.Errorf("agentOf(%+v, %s) = %s, want %s", c.by, c.kind, got, c.want)
+		}
+	}
+}
+
+func TestCauseOf(t *testing.T) {
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
+	undo := change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}
+	mustBegin(t, j, undo, change.Op{Ref: partRef(1), Pre: image("x")})
+	got, err := j.CauseOf(2)
+	if diff := cmp.Diff(undo, got); err != nil || diff != "" {
+		t.Errorf("CauseOf: %v, -want +got\n%s", err, diff)
+	}
+	if _, err := j.CauseOf(3); !errors.Is(err, ErrNotFound) {
+		t.Errorf("CauseOf of a missing entry: %v", err)
 	}
 }
 
@@ -141,6 +174,27 @@ func TestBeginRefuses(t *testing.T) {
 	}
 }
 
+// TestBeginFails: the blobs of an entry that could not begin are removed at once.
+func TestBeginFails(t *testing.T) {
+	o := crashOptions(func(what string) error {
+		if what == "commit begin" {
+			return errFault
+		}
+		return nil
+	})
+	j := mustOpen(t, storetest.FastDir(t), o)
+	op := change.Op{Ref: partRef(1), Post: &change.Image{Data: randomBytes(1, 9000)}}
+	if _, err := j.Begin(newPlan(scanCause(), op)); !errors.Is(err, errFault) {
+		t.Errorf("Begin = %v", err)
+	}
+	if _, ok, err := j.snap().Get(bucketImages, sha256Sum(op.Post.Data)); ok || err != nil {
+		t.Errorf("the image is still there: %t, %v", ok, err)
+	}
+	if r := mustVerify(t, j); r.Unfinished || r.Entries != 0 {
+		t.Errorf("Verify = %+v", r)
+	}
+}
+
 func TestQueries(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	other := change.StoreID{Kind: "sqlite", Root: "/b"}
@@ -188,6 +242,28 @@ func seqs(all []change.Entry) string {
 		s = append(s, fmt.Sprint(e.Seq))
 	}
 	return strings.Join(s, " ")
+}
+
+// TestTimes: the journal keeps the time of each file that is replaced or deleted.
+func TestTimes(t *testing.T) {
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	timed := image("b")
+	timed.Time = 42
+	for _, ops := range [][]change.Op{
+		{{Ref: partRef(1), Post: image("a")}, {Ref: partRef(2), Pre: timed}, {Ref: partRef(3), Pre: image("c")}},
+		{{Ref: partRef(1), Post: image("a")}, {Ref: partRef(3), Pre: image("c")}},
+		{{Ref: partRef(2), Pre: timed}},
+	} {
+		got, err := j.Ops(mustCommit(t, j, scanCause(), ops...))
+		if err != nil || len(got) != len(ops) {
+			t.Fatalf("Ops = %v, %v", got, err)
+		}
+		for i, o := range ops {
+			if !got[i].Pre.Equal(o.Pre) || o.Pre != nil && got[i].Pre.Time != o.Pre.Time {
+				t.Errorf("op %d of %d: %+v, want %+v", i, len(ops), got[i].Pre, o.Pre)
+			}
+		}
+	}
 }
 
 func TestIDPrefixes(t *testing.T) {

@@ -182,7 +182,7 @@ func (ev *event) valid() bool {
 	}
 	switch ev.Kind {
 	case kindBegin:
-		return ev.Entry > 0 && ev.Begin != nil && ev.Begin.valid(ev.Entry)
+		return ev.Begin != nil && ev.Begin.valid(ev.Entry)
 	case kindFinish:
 		return ev.Entry > 0 && ev.Finish != nil && ev.Finish.valid()
 	case kindResolve:

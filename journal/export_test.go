@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,12 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, withBytes := range []bool{false, true} {
-		out := export(t, j, withBytes)
+		var buffer bytes.Buffer
+		written, err := j.Export(t.Context(), &buffer, withBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := buffer.Bytes()
 		if bytes.Contains(out, []byte("secret")) {
 			t.Error("a forgotten text is exported")
 		}
@@ -69,8 +75,12 @@ func TestExport(t *testing.T) {
 		if !withBytes {
 			want.Images, want.Bytes = 0, 0
 		}
-		if r != want {
-			t.Errorf("VerifyExport returns %+v, want %+v", r, want)
+		if r != want || written != want {
+			t.Errorf("Export returns %+v, and VerifyExport %+v, want %+v", written, r, want)
+		}
+		end := fmt.Sprintf(`{"type":"end","events":%d,"entries":%d,"images":%d,"head":"%s"}`+"\n", want.Events, want.Entries, want.Images, want.Head)
+		if !bytes.HasSuffix(out, []byte(end)) {
+			t.Errorf("the export does not end with %s", end)
 		}
 		if _, err := VerifyExport(t.Context(), bytes.NewReader(out), strings.Repeat("0", 64)); !errors.Is(err, errHead) {
 			t.Errorf("a head that is not in the chain: %v", err)
@@ -86,9 +96,9 @@ func TestExportTampered(t *testing.T) {
 	storetest.Long(t)
 	lines := bytes.SplitAfter(export(t, exportJournal(t, 1000), true), []byte("\n"))
 	lines = lines[:len(lines)-1]
-	refused := func(what string, lines ...[]byte) {
+	refused := func(what string, lines ...[]byte) string {
 		t.Helper()
-		wantRefused(t, what, lines)
+		return wantRefused(t, what, lines)
 	}
 	with := func(i int, line []byte) [][]byte {
 		all := append([][]byte(nil), lines...)
@@ -101,7 +111,9 @@ func TestExportTampered(t *testing.T) {
 		refused("a line is missing", append(append([][]byte(nil), lines[:i]...), lines[i+1:]...)...)
 		refused("a line comes twice", append(append([][]byte(nil), lines[:i+1]...), lines[i:]...)...)
 		refused("a member comes twice", with(i, bytes.Replace(line, []byte("{"), []byte(`{"type":"x",`), 1))...)
-		refused("a blank is added", with(i, bytes.Replace(line, []byte(":"), []byte(": "), 1))...)
+		if why := refused("a blank is added", with(i, bytes.Replace(line, []byte(":"), []byte(": "), 1))...); !strings.HasSuffix(why, fmt.Sprintf("line %d differs", i+1)) {
+			t.Errorf("a blank is added to line %d: %s", i+1, why)
+		}
 		if i > 0 {
 			refused("two lines are exchanged", append(append(append([][]byte(nil), lines[:i-1]...), line, lines[i-1]), lines[i+1:]...)...)
 		}
@@ -123,11 +135,14 @@ func TestExportTampered(t *testing.T) {
 	}
 }
 
-func wantRefused(t *testing.T, what string, lines [][]byte) {
+// wantRefused checks that an export is refused, and returns the reason.
+func wantRefused(t *testing.T, what string, lines [][]byte) string {
 	t.Helper()
-	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, ErrExport) {
-		t.Errorf("%s: %v", what, err)
+	_, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), "")
+	if !errors.Is(err, ErrExport) {
+		t.Fatalf("%s: %v", what, err)
 	}
+	return err.Error()
 }
 
 // testExportPieces checks that the pieces of an image are complete and in order.
@@ -235,6 +250,18 @@ func (l *longestWrite) Write(b []byte) (int, error) {
 		}
 	}
 	return len(b), nil
+}
+
+// TestExportWithoutTime: a journal without the time of its creation is damaged.
+func TestExportWithoutTime(t *testing.T) {
+	j := exportJournal(t, 1)
+	if err := j.update("forge", func(w *writer) error { return w.Del(bucketMeta, []byte(keyCreated)) }); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := j.Export(t.Context(), &out, true); !errors.Is(err, ErrDamaged) || out.Len() > 0 {
+		t.Errorf("Export = %v, after %d bytes", err, out.Len())
+	}
 }
 
 // TestExportEndless: what is no export is refused at its first byte, also if it has no line feed and no end.

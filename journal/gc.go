@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -232,13 +233,7 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 			if err != nil {
 				return err
 			}
-			if refs = append(refs, more...); len(refs) < maxReleases {
-				continue
-			}
-			if err := rel.release(refs); err != nil {
-				return err
-			}
-			refs = nil
+			refs = append(refs, more...)
 		}
 	}
 	if err := rel.release(refs); err != nil {
@@ -290,13 +285,13 @@ func (r *releaser) release(refs []blobRef) error {
 		}
 		now, left := Freed{}, refs
 		err := r.j.update("release", func(w *writer) error {
-			for n := 0; len(left) > 0 && n < maxReleases && w.Written < r.j.opts.batchSize; n++ {
-				if err := r.releaseRef(w, left[0], &now); err != nil {
+			for {
+				ref := left[0]
+				left = left[1:]
+				if err := r.releaseRef(w, ref, &now); err != nil || len(left) == 0 || w.Written >= r.j.opts.batchSize {
 					return err
 				}
-				left = left[1:]
 			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -307,9 +302,6 @@ func (r *releaser) release(refs []blobRef) error {
 	}
 	return nil
 }
-
-// maxReleases is the number of references removed in one transaction.
-const maxReleases = 10_000
 
 // releaseRef removes one reference, and the blob if that was its last reference.
 func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
@@ -333,18 +325,16 @@ func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
 		return nil
 	}
 	before := w.Written
-	keys, err := w.Keys(ref.kind.bucket(), ref.hash[:], maxReleases)
+	keys, err := w.Keys(ref.kind.bucket(), ref.hash[:], math.MaxInt)
 	if err != nil {
 		return err
 	}
+	freed.Bytes += int64(w.Written - before)
 	for _, key := range keys {
 		if err := w.Del(ref.kind.bucket(), key); err != nil {
 			return err
 		}
 	}
-	if len(keys) > 0 {
-		freed.Images++
-		freed.Bytes += int64(w.Written - before)
-	}
+	freed.Images++
 	return nil
 }

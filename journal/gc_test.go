@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,6 +94,16 @@ func TestForgetCancelled(t *testing.T) {
 		t.Errorf("Verify = %+v, want unfinished", r)
 	}
 	mustClose(t, j)
+	j = mustOpen(t, dir, Options{Step: func(what string) error { // as on a full disk
+		if what == "commit release" {
+			return errFault
+		}
+		return nil
+	}})
+	if r := mustVerify(t, j); !r.Unfinished {
+		t.Errorf("Verify = %+v, want unfinished", r)
+	}
+	mustClose(t, j)
 	j = mustOpen(t, dir, Options{})
 	if r := mustVerify(t, j); r.Unfinished || checkNoMarker(dir) != nil {
 		t.Errorf("Verify = %+v, %v", r, checkNoMarker(dir))
@@ -181,6 +192,74 @@ func TestGC(t *testing.T) {
 	after, _ := os.Stat(filepath.Join(dir, fileName))
 	if after.Size() > before.Size()/2 {
 		t.Errorf("the file has %d bytes, had %d", after.Size(), before.Size())
+	}
+}
+
+// TestGCOfSome: GC removes the images of the entries that the caller names, in one transaction, and keeps those of the
+// user's own files.
+func TestGCOfSome(t *testing.T) {
+	released := 0
+	j := mustOpen(t, storetest.FastDir(t), Options{Step: func(what string) error {
+		if what == "commit release" {
+			released++
+		}
+		return nil
+	}})
+	want := []string(nil)
+	for i := range 3 {
+		want = append([]string{mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: image(fmt.Sprint(i))}).ID}, want...)
+	}
+	own := change.Op{Ref: change.Ref{Kind: change.KindFile, Session: "ses_1", Part: "notes.txt"}, Pre: image("own")}
+	kept := mustCommit(t, j, scanCause(), own)
+	later := time.Now().Add(time.Hour)
+	if old, err := j.Old(later); err != nil || !slices.Equal(old, append([]string{kept.ID}, want...)) {
+		t.Errorf("Old = %q, %v", old, err)
+	}
+	if freed, err := j.GC(ctx, later, []string{want[0], want[2], kept.ID}); err != nil || freed.Entries != 2 || freed.Images != 2 || freed.Bytes <= 0 || freed.Bytes > 100 || released != 1 {
+		t.Errorf("GC of two = %+v, %v, in %d transactions", freed, err, released)
+	}
+	if got := mustGet(t, j, change.Entry{ID: want[1]}); got.Forgotten {
+		t.Error("GC removed the images of another entry")
+	}
+	if freed, err := j.GC(ctx, later, nil); err != nil || freed.Entries != 1 {
+		t.Errorf("GC of all = %+v, %v", freed, err)
+	}
+	if ops, err := j.Ops(kept); err != nil || string(ops[0].Pre.Data) != "own" {
+		t.Errorf("the user's own file: %v, %v", ops, err)
+	}
+}
+
+// TestGCOfDamaged: GC writes nothing into a journal with damage, wherever it is: bbolt joins pages without checking them.
+func TestGCOfDamaged(t *testing.T) {
+	dir := storetest.FastDir(t)
+	j := mustOpen(t, dir, Options{})
+	cause := change.Cause{Kind: change.CauseError, Text: string(randomBytes(1, 3000))}
+	mustCommit(t, j, cause, change.Op{Ref: partRef(1), Post: image("x")})
+	mustClose(t, j)
+	j = mustOpen(t, dir, Options{})
+	path := filepath.Join(dir, fileName)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, size := sha256Sum(encodeCause(cause)), os.Getpagesize()
+	for at := 0; at < len(file); at += size { // the pages of texts, not those of refs
+		if i := bytes.Index(file[at:at+size], key); i > 0 && file[at+i-1] != byte(blobText) {
+			err = errors.Join(err, overwrite(path, int64(at), randomBytes(2, 16)))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.GC(ctx, time.Now().Add(time.Hour), nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("GC = %v, want damaged", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("GC wrote to the file, %v", err)
 	}
 }
 

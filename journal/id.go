@@ -3,6 +3,8 @@ package journal
 import (
 	"math/big"
 	"math/bits"
+	"strconv"
+	"strings"
 )
 
 // The letters of repair ids. A consonant and a vowel make one of 100 syllables. Frozen: an id that
@@ -43,10 +45,7 @@ func pow100(k int) uint64 {
 // IDOf returns the repair id of the entry with the given number: a pronounceable word of lower-case letters. Ids are
 // unique, and up to 10^18 the ids of consecutive entries start with different letters.
 func IDOf(seq uint64) string {
-	k := minSyllables
-	for k < maxSyllables && seq >= pow100(k) {
-		k++
-	}
+	k := max(minSyllables, (len(strconv.FormatUint(seq, 10))+1)/2) // a syllable has two digits
 	n := seq
 	if k < maxSyllables {
 		hi, lo := bits.Mul64(seq, scramble[k])
@@ -70,10 +69,7 @@ func seqOf(id string) (uint64, bool) {
 	}
 	n := new(big.Int)
 	for i := 0; i < len(id); i += 2 {
-		c, v := index(consonants, id[i]), index(vowels, id[i+1])
-		if c < 0 || v < 0 {
-			return 0, false
-		}
+		c, v := strings.IndexByte(consonants, id[i]), strings.IndexByte(vowels, id[i+1])
 		n.Mul(n, big.NewInt(100)).Add(n, big.NewInt(int64(c*5+v)))
 	}
 	if k < maxSyllables {
@@ -85,13 +81,4 @@ func seqOf(id string) (uint64, bool) {
 		return 0, false
 	}
 	return n.Uint64(), true
-}
-
-func index(letters string, b byte) int {
-	for i := range len(letters) {
-		if letters[i] == b {
-			return i
-		}
-	}
-	return -1
 }

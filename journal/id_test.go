@@ -25,6 +25,9 @@ func TestIDs(t *testing.T) {
 		if got := IDOf(c.seq); got != c.id {
 			t.Errorf("IDOf(%d) = %q, want %q", c.seq, got, c.id)
 		}
+		if got, ok := seqOf(c.id); !ok || got != c.seq {
+			t.Errorf("seqOf(%q) = %d, %t, want %d", c.id, got, ok, c.seq)
+		}
 	}
 	for _, id := range []string{"", "b", "baba", "bababax", "BABABA", "bababe?", "aabbaa", "babababa", "bibabababababababababababa", "zuzuzuzuzuzuzuzuzuzu"} {
 		if seq, ok := seqOf(id); ok {

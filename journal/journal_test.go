@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,6 +109,12 @@ func TestReadOnlyCreatesNothing(t *testing.T) {
 	}
 	if _, err := j.Begin(newPlan(scanCause(), sampleOps()...)); err == nil || !strings.Contains(err.Error(), "for reading only") {
 		t.Errorf("Begin: %v", err)
+	}
+	if _, err := j.Forget(ctx, []string{IDOf(1)}); err == nil || !strings.Contains(err.Error(), "for reading only") {
+		t.Errorf("Forget: %v", err)
+	}
+	if _, err := j.Export(ctx, io.Discard, true); err == nil || !strings.Contains(err.Error(), "there is no journal") {
+		t.Errorf("Export: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder was made: %v", err)

@@ -114,6 +114,23 @@ func TestHolderDied(t *testing.T) {
 	}
 }
 
+// TestSyncOfPending: an open for writing makes a pending entry durable, which a killed process may have left in memory.
+func TestSyncOfPending(t *testing.T) {
+	dir := storetest.FastDir(t)
+	for _, pending := range []bool{false, true} {
+		synced := false
+		j := mustOpen(t, dir, Options{Step: func(what string) error {
+			synced = synced || what == "sync"
+			return nil
+		}})
+		if synced != pending {
+			t.Errorf("pending %t: synced %t", pending, synced)
+		}
+		mustBegin(t, j, scanCause(), sampleOps()...)
+		mustClose(t, j)
+	}
+}
+
 // TestReplacedWhileHeld replaces the journal's file while the journal is open: the lock
 // still keeps a second writer out. Fault case 20.
 func TestReplacedWhileHeld(t *testing.T) {

@@ -193,8 +193,6 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 		top = min(top, q.Before-1)
 	}
 	switch {
-	case top <= q.After:
-		return nil
 	case q.IDs != nil:
 		for _, id := range q.IDs {
 			seq, ok := seqOf(id)
@@ -213,7 +211,11 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	case q.Sessions != nil:
 		return j.scanSessions(q.Sessions, q.After, top, fn)
 	}
-	for seq := top; seq > q.After && seq >= q.Operation; seq-- { // an operation has the number of its first entry
+	for older := range top {
+		seq := top - older
+		if seq <= q.After || seq < q.Operation { // an operation has the number of its first entry
+			return nil
+		}
 		if err := fn(seq); err != nil {
 			return boltfile.IgnoreStop(err)
 		}
@@ -322,8 +324,8 @@ func (j *Journal) resolveID(prefix string) (uint64, error) {
 		return seq, nil
 	}
 	var found []uint64
-	for seq := j.head.begun; seq > 0 && prefix != ""; seq-- {
-		if strings.HasPrefix(IDOf(seq), prefix) {
+	for older := range j.head.begun {
+		if seq := j.head.begun - older; prefix != "" && strings.HasPrefix(IDOf(seq), prefix) {
 			found = append(found, seq)
 		}
 	}

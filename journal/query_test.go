@@ -157,6 +157,7 @@ func TestFilters(t *testing.T) {
 		"user@host": {Query{Actor: "bob@box"}, []string{undo, b}},
 		"uid":       {Query{Actor: "0"}, []string{undo, b}},
 		"nobody":    {Query{Actor: "-1"}, nil},
+		"user 1":    {Query{Actor: "1"}, nil},
 		"operation": {Query{Operation: 1}, []string{old, a}},
 		"its own":   {Query{Operation: 2}, []string{b}},
 		"joined":    {Query{Operation: 3}, nil},

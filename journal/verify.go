@@ -162,8 +162,8 @@ func (v *verifier) checkChain() error {
 func (v *verifier) apply(ev *event) error {
 	switch ev.Kind {
 	case kindBegin:
-		if ev.Entry != uint64(len(v.states))+1 {
-			return damageError("it begins entry %d, want %d", ev.Entry, len(v.states)+1)
+		if want := uint64(len(v.states)) + 1; ev.Entry != want {
+			return damageError("it begins entry %d, want %d", ev.Entry, want)
 		}
 		v.states = append(v.states, chainState{state: change.Pending})
 		v.pending[ev.Entry] = ev
@@ -354,11 +354,11 @@ func (v *verifier) checkBlobs() error {
 				return damageError("%s has a key %x", kind.bucket(), it.Key)
 			}
 			id := blobID{kind: kind, hash: hash(it.Key)}
-			claims, staged, err := v.countRefs(id)
+			needed, staged, err := v.isNeeded(id)
 			switch {
 			case err != nil:
 				return err
-			case claims == 0:
+			case !needed:
 				return damageError("%s %v is needed by no entry", kind.bucket(), id.hash)
 			case staged:
 				return nil
@@ -381,17 +381,16 @@ func (v *verifier) checkBlobs() error {
 	return nil
 }
 
-// countRefs returns the number of entries that need the blob, and whether the only one is being
-// staged.
-func (v *verifier) countRefs(id blobID) (n int, staged bool, err error) {
+// isNeeded reports whether an entry needs the blob, and whether the only one that does is being staged.
+func (v *verifier) isNeeded(id blobID) (needed, staged bool, err error) {
 	staged = true
 	err = v.s.Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
 		_, entry, err := splitRef(it.Key)
-		n++
-		if staged = staged && entry == v.staging && entry != 0; !staged {
+		needed = true
+		if staged = staged && entry == v.staging; !staged {
 			return boltfile.ErrStop
 		}
 		return err
 	})
-	return n, staged, err
+	return needed, staged, err
 }

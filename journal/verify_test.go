@@ -68,33 +68,105 @@ func TestVerifyHead(t *testing.T) {
 	}
 }
 
+// TestForgedSession: a query finds a damaged key of the session's entries.
+func TestForgedSession(t *testing.T) {
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
+	key := append(sessionKey([]byte("ses_1"), 0), 0)
+	if err := j.update("forge", func(w *writer) error { return w.Put(bucketBySession, key, nil) }); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := j.List(Query{Session: "ses_1"}); !errors.Is(err, ErrDamaged) || len(all) != 1 {
+		t.Errorf("List = %d entries, %v, want one, damaged", len(all), err)
+	}
+}
+
+// TestForgedChunk: an image of two chunks has no third one.
+func TestForgedChunk(t *testing.T) {
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	data := make([]byte, boltfile.ChunkSize+1)
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: data}})
+	if r := mustVerify(t, j); r.Images != 1 || r.Bytes != int64(len(data)) {
+		t.Errorf("Verify = %+v", r)
+	}
+	err := j.update("forge", func(w *writer) error {
+		return w.Put(bucketImages, boltfile.ChunkKey(hash(sha256Sum(data)), 1), j.file.Codec.Compress(nil, []byte("x")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "too many") {
+		t.Errorf("Verify = %v, want a chunk too many", err)
+	}
+}
+
+// TestNotPending: an entry without an outcome that is not listed as pending is damage, since no recovery would find it.
+func TestNotPending(t *testing.T) {
+	dir := storetest.FastDir(t)
+	j := mustOpen(t, dir, Options{})
+	e := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
+	if err := j.update("forge", func(w *writer) error { return w.Del(bucketPending, boltfile.U64(e.Seq)) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Get(e.ID); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Get = %v, want damaged", err)
+	}
+	mustClose(t, j)
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open = %v, want damaged", err)
+	}
+}
+
+// TestVerifyDigest: an entry of an earlier version has no digest, and one with another digest is damage.
+func TestVerifyDigest(t *testing.T) {
+	for digest, want := range map[string]error{"": nil, "x": ErrDamaged} {
+		j := mustOpen(t, storetest.FastDir(t), Options{})
+		b := j.newBatch(1, 1<<20)
+		ev, err := b.newBeginEvent(newPlan(scanCause(), sampleOps()...))
+		if err == nil {
+			ev.Begin.Digest = digest
+			err = b.commit("begin", ev, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Verify(); !errors.Is(err, want) {
+			t.Errorf("the digest %q: Verify = %v, want %v", digest, err, want)
+		}
+	}
+}
+
 // TestForgedKeys changes the journal through bbolt, with correct checksums. Only Verify detects
 // that.
 func TestForgedKeys(t *testing.T) {
-	for name, forge := range map[string]func(j *Journal, w *writer) error{
-		"pending added":     func(_ *Journal, w *writer) error { return w.Put(bucketPending, boltfile.U64(1), nil) },
-		"pending removed":   func(_ *Journal, w *writer) error { return w.Del(bucketPending, boltfile.U64(9)) },
-		"entries added":     func(_ *Journal, w *writer) error { return w.Put(bucketEntries, boltfile.U64(1, 7), nil) },
-		"entries removed":   func(_ *Journal, w *writer) error { return w.Del(bucketEntries, boltfile.U64(3, 6)) },
-		"bysession added":   func(_ *Journal, w *writer) error { return w.Put(bucketBySession, sessionKey([]byte("x"), 1), nil) },
-		"bysession removed": func(_ *Journal, w *writer) error { return w.Del(bucketBySession, sessionKey([]byte("ses_1"), 1)) },
-		"event removed":     func(_ *Journal, w *writer) error { return w.Del(bucketEvents, boltfile.U64(4)) },
-		"event repeated":    func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, boltfile.U64(4), boltfile.U64(5)) },
-		"meta added":        func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte("x"), nil) },
-		"ref added":         func(_ *Journal, w *writer) error { return w.Put(bucketRefs, blobID{kind: blobImage}.key(1), nil) },
-		"ref removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketRefs) },
-		"image removed":     func(_ *Journal, w *writer) error { return delFirst(w, bucketImages) },
-		"ops removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketOps) },
-		"text removed":      func(_ *Journal, w *writer) error { return delFirst(w, bucketTexts) },
-		"image added":       func(_ *Journal, w *writer) error { return w.Put(bucketImages, make([]byte, 32), make([]byte, 12)) },
-		"chunk added":       func(j *Journal, w *writer) error { return addChunk(j, w) },
-		"staging marked":    func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markStaging), boltfile.U64(3)) },
-		"second finish": func(j *Journal, w *writer) error {
-			return w.event(j, &event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}, 1)
-		},
-		"forget of a pending": func(j *Journal, w *writer) error {
-			return w.event(j, &event{Kind: kindForget, Entries: []span{{9, 9}}}, 9)
-		},
+	for name, c := range map[string]struct {
+		forge func(j *Journal, w *writer) error
+		want  string
+	}{
+		"pending added":     {put(bucketPending, boltfile.U64(1)), "pending has 2 keys, want 1"},
+		"pending removed":   {del(bucketPending, boltfile.U64(9)), "pending lacks the key"},
+		"entries added":     {put(bucketEntries, boltfile.U64(1, 7)), "entries has 18 keys, want 17"},
+		"entries removed":   {del(bucketEntries, boltfile.U64(3, 6)), "entries lacks the key"},
+		"bysession added":   {put(bucketBySession, sessionKey([]byte("x"), 1)), "bysession has 10 keys, want 9"},
+		"bysession removed": {del(bucketBySession, sessionKey([]byte("ses_1"), 1)), "bysession lacks the key"},
+		"event removed":     {del(bucketEvents, boltfile.U64(4)), "want event 4"},
+		"event repeated":    {func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, boltfile.U64(4), boltfile.U64(5)) }, "event 5 is not an event"},
+		"meta added":        {put(bucketMeta, []byte("x")), "meta has a key"},
+		"ref added":         {put(bucketRefs, blobID{kind: blobImage}.key(1)), "is missing"},
+		"ref of another":    {refOfAnother, "refs has 1 keys too many"},
+		"ref removed":       {delFirst(bucketRefs), "refs lacks the key"},
+		"image removed":     {delFirst(bucketImages), "is missing"},
+		"ops removed":       {delFirst(bucketOps), "is missing"},
+		"text removed":      {delFirst(bucketTexts), "is missing"},
+		"image added":       {func(_ *Journal, w *writer) error { return w.Put(bucketImages, make([]byte, 32), make([]byte, 12)) }, "is needed by no entry"},
+		"chunk added":       {addChunk, "too many"},
+		"staging marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markStaging), boltfile.U64(3)) }, "entry 3 is being staged, want 10"},
+		"erasing marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markErasing), boltfile.U64(1)) }, "event 1 removes nothing"},
+		"second finish":     {add(&event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}, 1), "entry 1 is not pending"},
+		"resolve":           {add(&event{Kind: kindResolve, Entry: 1, Resolve: &resolveEvent{How: "keep"}}, 1), "entry 1 is not conflicted"},
+		"forget of pending": {add(&event{Kind: kindForget, Entries: []span{{9, 9}}}, 9), "entry 9, which is pending"},
+		"too few entries":   {addTotals(8, 1), "it counts 8 entries, 1 pending, want 9 and 1"},
+		"too few pending":   {addTotals(9, 0), "it counts 9 entries, 0 pending, want 9 and 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := mustOpen(t, storetest.FastDir(t), Options{})
@@ -103,25 +175,60 @@ func TestForgedKeys(t *testing.T) {
 			}
 			mustBegin(t, j, scanCause(), change.Op{Ref: partRef(8), Post: image("x")})
 			mustVerify(t, j)
-			if err := j.update("forge", func(w *writer) error { return forge(j, w) }); err != nil {
-				if errors.Is(err, ErrDamaged) { // found even earlier
-					return
-				}
+			if err := j.update("forge", func(w *writer) error { return c.forge(j, w) }); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) {
-				t.Errorf("Verify: %v, want damaged", err)
+			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Verify: %v, want that %s", err, c.want)
 			}
 		})
 	}
 }
 
-func delFirst(w *writer, bucket string) error {
-	keys, err := w.Keys(bucket, nil, 1)
+func put(bucket string, key []byte) func(*Journal, *writer) error {
+	return func(_ *Journal, w *writer) error { return w.Put(bucket, key, nil) }
+}
+
+func del(bucket string, key []byte) func(*Journal, *writer) error {
+	return func(_ *Journal, w *writer) error { return w.Del(bucket, key) }
+}
+
+func add(ev *event, entry uint64) func(*Journal, *writer) error {
+	return func(j *Journal, w *writer) error { return w.event(j, ev, entry) }
+}
+
+// addTotals adds an event with wrong totals.
+func addTotals(begun, pending uint64) func(*Journal, *writer) error {
+	return func(_ *Journal, w *writer) error {
+		b, _, err := encodeEvent(w.head.seq+1, w.head.hash, &event{Kind: kindGC, Entries: []span{{1, 1}}, Begun: begun, Pending: pending})
+		if err != nil {
+			return err
+		}
+		return w.Put(bucketEvents, boltfile.U64(w.head.seq+1), b)
+	}
+}
+
+// refOfAnother adds a reference of the pending entry to the image of another one.
+func refOfAnother(_ *Journal, w *writer) error {
+	keys, err := w.Keys(bucketImages, nil, 2)
 	if err != nil {
 		return err
 	}
-	return w.Del(bucket, keys[0])
+	id := blobID{kind: blobImage, hash: hash(keys[0])}
+	if _, ok, err := w.Get(bucketRefs, id.key(9)); ok || err != nil {
+		id.hash = hash(keys[1])
+	}
+	return w.Put(bucketRefs, id.key(9), nil)
+}
+
+func delFirst(bucket string) func(*Journal, *writer) error {
+	return func(_ *Journal, w *writer) error {
+		keys, err := w.Keys(bucket, nil, 1)
+		if err != nil {
+			return err
+		}
+		return w.Del(bucket, keys[0])
+	}
 }
 
 func copyKey(w *writer, bucket string, from, to []byte) error {

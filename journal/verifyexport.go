@@ -117,8 +117,9 @@ func (x *importer) run(ctx context.Context, r io.Reader, dir string) (err error)
 }
 
 func (x *importer) put(bucket string, key, val []byte) {
-	x.values = append(x.values, boltfile.NewValue(bucket, key, val))
-	x.size += len(key) + len(val) + boltfile.PutCost
+	v := boltfile.NewValue(bucket, key, val)
+	x.values = append(x.values, v)
+	x.size += v.Cost()
 }
 
 func (x *importer) flush() error {

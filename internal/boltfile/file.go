@@ -289,7 +289,12 @@ func (f *File) CleanUp(remove func() error) error {
 }
 
 // Sync makes the writes durable that a killed process may have left in memory.
-func (f *File) Sync() error { return f.guard(f.db.Sync) }
+func (f *File) Sync() error {
+	if err := f.step("sync"); err != nil {
+		return err
+	}
+	return f.guard(f.db.Sync)
+}
 
 // BoltFile returns the file that bbolt has open, for tests of its errors.
 func (f *File) BoltFile() *os.File { return f.boltFile }

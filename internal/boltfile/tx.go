@@ -223,6 +223,7 @@ func (w *Tx) Del(name string, key []byte) error {
 	if err != nil {
 		return err
 	}
+	w.Written += PutCost
 	return b.Delete(key)
 }
 
