@@ -12,6 +12,8 @@ type Head struct {
 
 	Parent string // for a subagent's session, the session that started it; "" for none
 
+	Base string // for a fork that is stored without its beginning, the session that has it; "" for none
+
 	Title   string
 	Version string // version of the agent that created it, such as "1.1.53"
 	Created int64  // milliseconds since 1970; 0 if unknown

@@ -2,11 +2,14 @@ package codex_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -521,4 +524,74 @@ func TestProviders(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", c.name, got.String(), err, c.want)
 		}
 	}
+}
+
+// TestForks: a fork has its beginning in the rollout of another session. It is broken without that session, also if a
+// fork is between them, and while the provider refuses what it got from there. That session cannot be removed alone.
+func TestForks(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	fork := func(id, base string, at int) {
+		h.Write("sessions/2026/11/23/rollout-2026-11-23T10-00-00-"+id+".jsonl", fmt.Appendf(nil,
+			`{"timestamp":"2026-11-23T10:00:00.000Z","ordinal":%[3]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-23T10:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[2]q,"end_ordinal_exclusive":%[3]d}}}
+{"timestamp":"2026-11-23T10:00:01.000Z","ordinal":%[4]d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"in the fork"}]}}
+`, id, base, at, at+1))
+	}
+	const first, second = "01a22c79-ca37-71b1-80ca-cafedc6c731d", "01a22c8d-ab27-7cc0-9f36-cf110c6f2183"
+	fork(first, testdata.CodexSession, 900)
+	fork(second, first, 902)
+	journal := t.TempDir()
+	check := func(when string, want map[string]string) {
+		t.Helper()
+		c, got := open(t, h, journal), map[string]string{}
+		heads, err := c.Sessions(t.Context())
+		for _, head := range heads {
+			k, kerr := c.Case(t.Context(), head)
+			if err = errors.Join(err, kerr); kerr == nil && head.Base != "" {
+				for _, f := range k.Findings().All() {
+					got[head.ID] += k.Describe(f).Rule
+				}
+			}
+		}
+		if diff := gocmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", when, err, diff)
+		}
+	}
+	check("healthy", map[string]string{})
+
+	c := open(t, h, journal)
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.Base != "" })
+	if _, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: base}); err == nil {
+		t.Error("a session with a fork can be removed alone")
+	}
+	if _, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: heads}); err != nil {
+		t.Errorf("a session cannot be removed with its forks: %v", err)
+	}
+	for before, want := range map[time.Time]int{time.Now().Add(time.Hour): 3, time.Now().Add(-time.Hour): 0} {
+		if err := os.Chtimes(h.Rollout(), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		all, err := c.Select(t.Context(), mend.Selection{Before: before})
+		if len(all) != want || err != nil {
+			t.Errorf("Select(%v) = %d sessions, %v, want %d", before, len(all), err, want)
+		}
+	}
+
+	h.Damage(fixture.ByName("encrypted content missing"))
+	check("damaged", map[string]string{first: "fork-refused", second: "fork-refused"})
+	c = open(t, h, journal)
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.Base == "" })
+	r, err := c.ProposeRepair(t.Context(), heads[i], repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, r.Plan)
+	check("repaired", map[string]string{})
+	if err := os.Remove(h.Rollout()); err != nil {
+		t.Fatal(err)
+	}
+	check("gone", map[string]string{first: "fork-base", second: "fork-base"})
 }

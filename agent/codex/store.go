@@ -127,6 +127,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 		Title:     cmp.Or(row.Text("name"), about.Title, row.Text("title")),
 		Directory: cmp.Or(about.Directory, row.Text("cwd")),
 		Version:   cmp.Or(about.Version, row.Text("cli_version")),
+		Base:      about.Base,
 	}
 	if e.Why != "" {
 		h.Stray = append(h.Stray, change.Stray{Path: at, Why: e.Why, Kind: change.StrayHidden})
@@ -190,7 +191,56 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	if head.Ref != rollout.PlainRef(head.Ref) {
 		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}
+	lineage := s.lineage(head)
+	for i := len(lineage) - 1; i >= 0; i-- {
+		one := rollout.Source{Record: change.Record{Ref: lineage[i].Ref}, Root: src.Root, Base: src.Base}
+		if e, lerr := s.Load(one.Ref, nil); lerr == nil {
+			one.Plain = e.Data
+			if one.Ref != rollout.PlainRef(one.Ref) {
+				one.Plain, _, _ = s.unpack(one.Ref, e.Data)
+			}
+		}
+		src.Base = &one
+	}
 	return src, err
+}
+
+// lineage returns the sessions that have the beginning of a fork, the nearest first. The last one is a fork, too, if the
+// session that has its beginning does not exist.
+func (s *store) lineage(fork change.Head) (all []change.Head) {
+	seen := map[string]bool{fork.ID: true}
+	for h, ok := s.base(fork); ok && !seen[h.ID]; h, ok = s.base(h) {
+		seen[h.ID] = true
+		all = append(all, h)
+	}
+	return all
+}
+
+// base returns the session that has the beginning of a fork: the file that the index names, or else one with the id in
+// its name.
+func (s *store) base(fork change.Head) (base change.Head, ok bool) {
+	if fork.Base == "" {
+		return base, false
+	}
+	found := func(p string) bool {
+		var err error
+		base, err = s.SessionAt(context.Background(), p)
+		return err == nil
+	}
+	rows, _ := s.rows()
+	if at := rows[fork.Base].Text("rollout_path"); at != "" && (found(at) || found(at+rollout.Compressed)) {
+		return base, true
+	}
+	for _, folder := range home.Sessions {
+		_ = filepath.WalkDir(filepath.Join(s.ID().Root, folder), func(p string, e fs.DirEntry, err error) error {
+			if err == nil && rollout.NameID(e.Name()) == fork.Base && found(p) {
+				ok = true
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+	return base, ok
 }
 
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
@@ -201,6 +251,12 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 func (s *store) readStamped(head change.Head) []byte {
 	row, there, same := s.row(head)
 	b := fmt.Append([]byte(head.ID), there, same)
+	for _, base := range s.lineage(head) {
+		b = fmt.Append(b, base.Ref)
+		if e, err := s.Stat(base.Ref); err == nil {
+			b = fmt.Append(b, e.Size, e.Mtime)
+		}
+	}
 	if row != nil {
 		b = append(b, change.ImageOf(row).Data...)
 	}

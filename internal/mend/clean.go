@@ -80,6 +80,9 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 			return agent.Cleaned{}, err
 		}
 	}
+	if err := c.checkForks(ctx, r.Sessions); err != nil {
+		return agent.Cleaned{}, err
+	}
 	complete := func(p *change.Plan) error {
 		p.Cause.Kind, p.Cause.Text = change.CauseClean, what
 		p.Seen, p.AgentVersion = seen, c.agentVersion()
@@ -103,6 +106,38 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 	return found, err
 }
 
+// checkForks returns an error if a session that stays has its beginning in one of the sessions to remove.
+func (c *Store) checkForks(ctx context.Context, removed []change.Head) error {
+	if len(removed) == 0 {
+		return nil
+	}
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	for base, fork := range openForks(removed, heads) {
+		err = errors.Join(err, fail.New(fail.Refused,
+			fmt.Sprintf("nothing was changed. Remove both, or neither: mend clean sessions %s %s", base, fork),
+			"removing session %s: the session %s was forked from it, and needs it", base, fork))
+	}
+	return err
+}
+
+// openForks returns the sessions of removed that have the beginning of a session that is not in removed, each with such
+// a session.
+func openForks(removed, heads []change.Head) map[string]string {
+	gone, open := map[string]bool{}, map[string]string{}
+	for _, h := range removed {
+		gone[h.ID] = true
+	}
+	for _, h := range heads {
+		if gone[h.Base] && !gone[h.ID] {
+			open[h.Base] = h.ID
+		}
+	}
+	return open
+}
+
 // Reclaim gives free pages of the store's database back to the file system.
 func (c *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	if err := c.Changeable(ctx); err != nil {
@@ -119,7 +154,8 @@ type Selection struct {
 }
 
 // Select returns the selected sessions of the store, each followed by its subagents. A use of a subagent is a use of
-// its session. A subagent's session is only selected with its parent, unless it is named.
+// its session. A subagent's session is only selected with its parent, unless it is named. A session that has the
+// beginning of another one that is not selected is only selected if it is named.
 func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
@@ -175,6 +211,9 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 		if s.Before.IsZero() || used > 0 && time.UnixMilli(used).Before(s.Before) {
 			selected = append(selected, all...)
 		}
+	}
+	for open := openForks(selected, heads); len(open) > 0 && len(named) == 0; open = openForks(selected, heads) {
+		selected = slices.DeleteFunc(selected, func(h change.Head) bool { return open[h.ID] != "" })
 	}
 	return selected, nil
 }

@@ -27,6 +27,8 @@ type Source struct {
 
 	Providers Providers
 
+	Base *Source // for a fork, the session that has its beginning: its Ref, Root, Plain and Base; nil if it does not exist
+
 	Restore bool // an archived session should be listed again
 
 	Busy  string // why the session is in use; "" if it is not in use
@@ -169,6 +171,46 @@ func metaOf(lines []line) (at int, id string) {
 		id = lines[at].payload.TextAt("id")
 	}
 	return at, id
+}
+
+// baseOf returns the session that has the beginning of a fork, and the ordinal where the beginning ends; "" if there is
+// none.
+func baseOf(lines []line) (id string, end int64) {
+	at, own := metaOf(lines)
+	if own == "" {
+		return "", 0
+	}
+	base := lines[at].payload.Get("history_base")
+	end, _ = base.Get("end_ordinal_exclusive").Int()
+	return base.TextAt("thread_id"), end
+}
+
+// missing returns the id of the session that has the beginning of a fork if that session, s, does not exist, or the id
+// of one that has its beginning in turn; "" if all exist.
+func (s *Source) missing(id string) string {
+	if id == "" || s == nil {
+		return id
+	}
+	return s.Base.missing(ReadSummary(s.Plain).Base)
+}
+
+// inherited returns the id of the session that has a part of a fork's beginning that the provider refuses, "" for none.
+func (c *State) inherited() string {
+	id, end := baseOf(c.lines)
+	if id == "" || c.src.Base == nil || c.compaction() >= 0 {
+		return ""
+	}
+	base := content{path: c.src.Base.path}
+	base.lines, _ = parseLines(c.src.Base.Plain)
+	base.lines = slices.DeleteFunc(base.lines, func(l line) bool {
+		n, ok := l.ordinal()
+		return ok && n >= end
+	})
+	st := newState(*c.src.Base, base)
+	if up := st.inherited(); up != "" || len(st.Turns.Send(repair.Setting{Version: Version, Thinking: true}).Refused) == 0 {
+		return up
+	}
+	return id
 }
 
 // isPaginated reports whether the program needs ordinals.

@@ -39,6 +39,20 @@ func (c *State) faults() (all []repair.Finding) {
 	if c.src.Torn && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
+	id, _ := baseOf(c.lines)
+	if id = c.src.Base.missing(id); id != "" {
+		add("fork-base", " It is the session %s.", id)
+		all[len(all)-1].Refusal = &repair.RefusalError{
+			Helps: true, Final: true,
+			Why: "Bring that session back: with mend undo if mend removed it, or if mend kept it: mend restore " + id + ".",
+		}
+	} else if id = c.inherited(); id != "" {
+		add("fork-refused", " It is the session %s.", id)
+		all[len(all)-1].Refusal = &repair.RefusalError{
+			Helps: true, Final: true,
+			Why: "Repair that session: mend fix " + id + ". Its forks then work, too.",
+		}
+	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
 	if odd, known := c.newOrdinals(); isPaginated(c.lines) && !known {

@@ -13,7 +13,8 @@ import (
 // A Summary is the list entry of a session.
 type Summary struct {
 	ID, Title, Directory, Version string
-	Created                       int64 // milliseconds since 1970
+	Base                          string // the session that has the beginning of a fork; "" for none
+	Created                       int64  // milliseconds since 1970
 }
 
 // ReadSummary reads the beginning of a rollout.
@@ -23,6 +24,7 @@ func ReadSummary(head []byte) (a Summary) {
 		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
 		if !begun && !l.isBlank() {
 			_, a.ID = metaOf([]line{l})
+			a.Base, _ = baseOf([]line{l})
 			begun = true
 		}
 		switch {

@@ -83,6 +83,19 @@ var rules = sync.OnceValue(func() *repair.Rules {
 				"", (*draft).setMeta),
 		},
 		repair.Rule{
+			Code: "fork-base", Class: repair.MissingHistory, Severity: repair.Broken,
+			Meaning: "The session is a fork. Its beginning is in the rollout of the session that it was forked from, and that " +
+				"rollout does not exist, so Codex does not open the fork.",
+			Words: "invalid paginated history lineage … missing source rollout",
+			NoFix: "Bring back the session that it was forked from.",
+		},
+		repair.Rule{
+			Code: "fork-refused", Class: repair.MissingHistory, Severity: repair.Broken,
+			Meaning: "The session is a fork. Its beginning is in the rollout of the session that it was forked from, and the " +
+				"provider refuses that part.",
+			NoFix: "Repair the session that it was forked from. Its forks then work, too.",
+		},
+		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A compressed rollout (.jsonl.zst) is cut short or damaged, so Codex does not open it.",
 			Words:   "failed to scan paginated model context lineage: incomplete frame",
