@@ -104,6 +104,15 @@ func TestComposeGap(t *testing.T) {
 	}
 }
 
+// What the agent derives again is no gap.
+func TestComposeDerived(t *testing.T) {
+	ref := change.Ref{Kind: change.KindHistory, Session: "ses_1"}
+	ops, err := change.Compose([]change.Op{{Ref: ref, Pre: image("a")}}, []change.Op{{Ref: ref, Pre: image("b")}})
+	if err != nil || len(ops) != 1 || !ops[0].Pre.Equal(image("a")) || ops[0].Post != nil {
+		t.Errorf("Compose = %v, %v", ops, err)
+	}
+}
+
 func TestSort(t *testing.T) {
 	msg := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
 	folder := change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}

@@ -48,7 +48,7 @@ func Compose(lists ...[]Op) ([]Op, error) {
 				merged = append(merged, o)
 				continue
 			}
-			if o.Ref.Kind != KindFolder && !merged[i].Post.Equal(o.Pre) {
+			if o.Ref.Kind != KindFolder && !o.Ref.Kind.Derived() && !merged[i].Post.Equal(o.Pre) {
 				gaps = append(gaps, Conflict{Ref: o.Ref, Pre: merged[i].Pre, Post: merged[i].Post, Now: o.Pre, Why: "changed between two repairs"})
 			}
 			merged[i].Post = o.Post

@@ -32,10 +32,12 @@ const (
 	// KindTranscript is the file of a session that is too large for a plan: it is built beside the store and moved. Its
 	// image lists the file.
 	KindTranscript
+	// KindHistory is what the agent shows of a session: rows that it derives from the session's file.
+	KindHistory
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows", KindTree: "folder beside the database", KindTranscript: "transcript",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows", KindTree: "folder beside the database", KindTranscript: "transcript", KindHistory: "shown history",
 }
 
 func (k Kind) String() string {
@@ -50,6 +52,10 @@ func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript ||
 
 // Whole reports whether a change of the kind may affect any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
+
+// Derived reports whether the agent creates a record of the kind again from other records: then no content of it is a
+// conflict.
+func (k Kind) Derived() bool { return k == KindHistory }
 
 // Own reports whether a change of the kind removes one of the user's own files or a whole database.
 func (k Kind) Own() bool { return k == KindDatabase || k == KindFile }
@@ -83,14 +89,14 @@ func (r Ref) ID() string {
 		return r.Project
 	case KindDatabase:
 		return cmp.Or(r.Part, "database")
-	case KindSession, KindEvents, KindIndex, KindTranscript:
+	case KindSession, KindEvents, KindIndex, KindTranscript, KindHistory:
 	}
 	return r.Session
 }
 
 // String returns the record's name in all texts that a person reads or types: the id of a session or a message,
 // message/part for a part, a trailing slash for a folder, session/events for an event counter, session/index for an
-// entry of an index, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have, are
+// entry of an index, session/history for a shown history, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have, are
 // quoted.
 func (r Ref) String() string {
 	switch r.Kind {
@@ -105,6 +111,8 @@ func (r Ref) String() string {
 		return shown(r.Session) + "/events"
 	case KindIndex:
 		return shown(r.Session) + "/index"
+	case KindHistory:
+		return shown(r.Session) + "/history"
 	case KindTree:
 		return shown(r.Project) + "/" + shown(r.Part)
 	default:
@@ -137,7 +145,7 @@ func (r Ref) Compare(o Ref) int {
 func (r Ref) Validate() error {
 	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
-	case KindSession, KindEvents, KindIndex, KindTranscript:
+	case KindSession, KindEvents, KindIndex, KindTranscript, KindHistory:
 	case KindDatabase:
 		if r.Part == "" {
 			return nil

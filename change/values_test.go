@@ -78,7 +78,7 @@ func TestRefs(t *testing.T) {
 		if k.WholeFiles() != slices.Contains(aside, k) {
 			t.Errorf("%v: WholeFiles = %t", k, k.WholeFiles())
 		}
-		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindTranscript) {
+		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindHistory) {
 			t.Errorf("kind %d is %q", k, name)
 		}
 	}

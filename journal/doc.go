@@ -43,7 +43,8 @@
 // compression. The key that consists of the hash alone is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file beside the records (its name, any
-// bytes, takes the place of the part), 6 project, 7 event counter, 9 the entry of a session in an index of the agent.
+// bytes, takes the place of the part), 6 project, 7 event counter, 9 the entry of a session in an index of the agent,
+// 13 what the agent shows of a session.
 // Whole files that are set aside stay in the store, and the image lists them: 8 a database, with its files, their sizes
 // and hashes; 10 rows in an archive, with their tables; 11 a folder, with the number of its files; 12 the file of a
 // session that was moved into place, listed as for 8. A version of mend that does not know a kind shows the entry, and

@@ -123,6 +123,9 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 	if n != 1 {
 		return fmt.Errorf("the database changed %d rows, want 1", n)
 	}
+	if err := c.writeWith(t, r.id, r.post()); err != nil {
+		return err
+	}
 	same, err := c.rowEquals(t, r.id, r.post())
 	if err != nil {
 		return err
@@ -155,6 +158,9 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 			sets = append(sets, sqlite3.QuoteIdentifier(col)+" = ?")
 			args = append(args, v)
 		}
+	}
+	if sets == nil { // only its data, in other tables, differs
+		sets, args = []string{sqlite3.QuoteIdentifier(t.key()) + " = ?"}, []Value{Text(r.id)}
 	}
 	return "UPDATE OR ABORT " + name + " SET " + strings.Join(sets, ", ") + t.whereKey(), append(args, Text(r.id))
 }

@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -142,11 +144,67 @@ func CopyRecord(r change.Record) change.Record {
 func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 	var b RowBuffer
 	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
-		r := t.Row(st, &b)
+		r, err := c.wholeRow(t, st, id, &b)
 		found = change.ImageOf(&r) // a copy
-		return nil
+		return err
 	})
 	return found, err
+}
+
+// wholeRow returns a result row of [Table.SelectRow], with the rows of TableSpec.With as its data: for each its length as
+// a uvarint, and its image, whose data is the name of the table.
+func (c *Conn) wholeRow(t *Table, st *sqlite3.Stmt, id string, b *RowBuffer) (change.Record, error) {
+	r := t.Row(st, b)
+	var other RowBuffer
+	for _, w := range t.with {
+		err := c.Query(w.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
+			row := w.Row(st, &other)
+			row.Data = []byte(w.Name)
+			image := change.AppendRow(nil, &row)
+			r.Data = append(binary.AppendUvarint(r.Data, uint64(len(image))), image...)
+			if int64(len(r.Data)) > t.Limit {
+				return sqlite3.TOOBIG
+			}
+			return nil
+		})
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// writeWith deletes the rows of TableSpec.With that belong to a record, and inserts those in its new data.
+func (c *Conn) writeWith(t *Table, id string, post *change.Record) error {
+	for _, w := range t.with {
+		if _, err := c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(w.Name)+w.whereKey(), []Value{Text(id)}); err != nil {
+			return err
+		}
+	}
+	if post == nil || len(t.with) == 0 {
+		return nil
+	}
+	for rest := post.Data; len(rest) > 0; {
+		size, n := binary.Uvarint(rest)
+		if n <= 0 || size > uint64(len(rest)-n) {
+			return errors.New("the rows that belong to it are cut short")
+		}
+		row, err := change.RowOf(post.Ref, &change.Image{Data: rest[n : n+int(size)]})
+		if err != nil {
+			return err
+		}
+		rest = rest[n+int(size):]
+		i := slices.IndexFunc(t.with, func(w *Table) bool { return w.Name == string(row.Data) })
+		if key, _ := row.Col(t.key()); i < 0 || string(key.Bytes) != id || !slices.Equal(row.Cols.Names(), t.with[i].Cols) {
+			return fmt.Errorf("a row of %s does not belong to it", row.Data)
+		}
+		row.Data = nil
+		sql, args := t.with[i].writeStatement(rowChange{postImage: change.ImageOf(&row)})
+		if _, err := c.exec(sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowEquals reports whether the row with the id equals r; a nil r means that there is no such row.
@@ -154,9 +212,9 @@ func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err 
 	var b RowBuffer
 	same = r == nil
 	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
-		now := t.Row(st, &b)
+		now, err := c.wholeRow(t, st, id, &b)
 		same = r != nil && change.SameImage(&now, r)
-		return nil
+		return err
 	})
 	return same, err
 }

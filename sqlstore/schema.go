@@ -28,6 +28,7 @@ type Table struct {
 	parents   []foreignKey // from its rows
 	children  []foreignKey // to its rows
 	triggers  []string
+	with      []*Table // of With
 
 	entryQueries     []entryQuery // one for each index, see readEntryQueries
 	rowid, nextRowid string       // queries for the rowid of an id, and for the next rowid
@@ -131,6 +132,18 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.SelectSizes = t.selectWhere(class, t.SessionRows)
 	if err := c.readEntryQueries(t); err != nil {
 		return nil, err
+	}
+	for _, name := range spec.With {
+		cols, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(name))
+		if err == nil && !slices.Contains(cols, spec.key()) {
+			err = Unusable("unknown schema: table %s has no column %s", name, spec.key())
+		}
+		if err != nil {
+			return nil, err
+		}
+		w := &Table{TableSpec: TableSpec{Name: name, Key: spec.Key}, Cols: cols, others: cols, DataIndex: -1}
+		w.SelectRow = "SELECT " + quoteAll(cols) + " FROM " + sqlite3.QuoteIdentifier(name) + w.whereKey() + " ORDER BY rowid"
+		t.with = append(t.with, w)
 	}
 	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err

@@ -24,6 +24,9 @@ type TableSpec struct {
 	// Triggers are the names of triggers that change only the row itself, and only if its dates are not set. If they
 	// change anything else, reading the row back reveals it. A table with any other trigger is not written.
 	Triggers []string
+	// With names tables whose rows with the key belong to the record. They have a column of the key's name, and no row
+	// that is a record or refers to one. The record's data is these rows.
+	With []string
 	// Unique has the columns of a unique index that an optional table must have, in the index's order.
 	Unique []string
 }

@@ -56,7 +56,7 @@
 //
 //	file with row: agent/sessionfile, a file and its row in the agent's index
 //	  before    as for files, append or replace; nothing for the row
-//	  commit    the file's, then "commit" of the row, which follows the file
+//	  commit    the file's, then "commit" of the row, which follows the file; then the shown history, which an error leaves
 //	  settle    the file first; if it is changed, the row is written; if it is not, the row is reverted
 //	  remains   as for the file
 //	  cut by    agent/codex TestCrash

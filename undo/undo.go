@@ -59,8 +59,8 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 	stored := newRelations(current, ops, now)
 	var cs []change.Conflict
 	for i, o := range ops {
-		if o.Ref.Kind == change.KindFolder {
-			continue // created when needed, removed when empty
+		if o.Ref.Kind == change.KindFolder || o.Ref.Kind.Derived() {
+			continue // a folder is created when needed, and removed when empty
 		}
 		why := contentConflict(o, now[i])
 		if why == "" && !now[i].Equal(o.Post) {

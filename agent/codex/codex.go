@@ -96,8 +96,9 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	}}
 	s.NewCase = s.newCase
 	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{
-		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.readStamped, Index: s.openIndex, Database: s.file,
-		InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
+		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.readStamped, Index: s.openIndex, History: s.openHistory,
+		Database: s.file,
+		InUse:    func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})
 	return s, err
 }

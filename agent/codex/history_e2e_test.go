@@ -3,35 +3,50 @@
 package codex_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"mend/change"
+	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
 
-// TestRealHistory checks that thread_history_1.sqlite, the database with what the program shows of a session, does not
-// matter to a repair. The database has offsets in the rollout, which a repair changes; the screen still shows all
-// earlier and later messages.
+// TestRealHistory: after a repair, its undo, its redo and a trim the program shows the whole session and what follows. It
+// has shown the damaged session before, and continues at an offset in the rollout.
 func TestRealHistory(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
 	restore := h.Save()
-	for _, name := range []string{"two records on a line", "all ordinals missing", "answer twice", "compressed, answer twice"} {
-		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "answer twice" {
+	later := func(r *fixture.Rollout) { // the ordinal of the last prompt on the screen is the one before it
+		for i := 61; i < len(r.Lines); i++ {
+			r.Lines[i] = []byte(strings.Replace(string(r.Lines[i]), fmt.Sprintf(`"ordinal":%d`, i), fmt.Sprintf(`"ordinal":%d`, i-1), 1))
+		}
+	}
+	for _, d := range []fixture.Damage{
+		{Name: "an ordinal twice", Do: later}, fixture.ByName("answer twice"), fixture.ByName("two records on a line"), fixture.ByName("compressed, answer twice"),
+	} {
+		t.Run(d.Name, func(t *testing.T) {
+			if testing.Short() && d.Name != "an ordinal twice" {
 				t.Skip("one is the sample")
 			}
 			restore()
-			h.Damage(fixture.ByName(name))
-			c := open(t, h, t.TempDir())
-			r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
-			if err != nil || len(r.Plan.Ops) == 0 {
-				t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
+			all, _ := filepath.Glob(filepath.Join(h.Root(), "thread_history_1.sqlite*"))
+			for _, file := range all {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
 			}
-			apply(t, c, r.Plan)
+			h.Damage(d)
+			h.Prompt(testdata.CodexSession, "one more")
+			c := open(t, h, t.TempDir())
 			screen := func(texts ...string) {
 				t.Helper()
 				missing := ""
@@ -49,11 +64,43 @@ func TestRealHistory(t *testing.T) {
 					t.Errorf("the screen lacks %q:\n%s", missing, shown)
 				}
 			}
-			screen("say hello", "Hello 3.", "say goodbye", "Hello 6.", "zero more")
-			if got := h.Prompt(testdata.CodexSession, "one more"); got.Fate() != "alive" {
-				t.Fatalf("it is %s: %s", got.Fate(), got.Output)
+			shown := []string{"say goodbye", "Hello 6.", "zero more", "one more"}
+			prompt := func(text string) {
+				t.Helper()
+				if got := h.Prompt(testdata.CodexSession, text); got.Fate() != "alive" {
+					t.Fatalf("it is %s: %s", got.Fate(), got.Output)
+				}
+				shown = append(shown, text)
+				screen(shown[len(shown)-4:]...)
 			}
-			screen("say goodbye", "Hello 6.", "zero more", "one more")
+			r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{Latent: true})
+			if err != nil || len(r.Plan.Ops) == 0 {
+				t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
+			}
+			e, err := c.Apply(t.Context(), r.Plan)
+			for range 50 { // a process of the program may end a moment after its prompt
+				if !errors.Is(err, change.ErrInUse) {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+				e, err = c.Apply(t.Context(), r.Plan)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			screen(shown...)
+			prompt("two more")
+			for _, redo := range []bool{false, true} {
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}, Redo: redo})
+				if err != nil {
+					t.Fatal(err)
+				}
+				apply(t, c, p)
+				if redo {
+					screen(shown...)
+				}
+			}
+			prompt("three more")
 		})
 	}
 }

@@ -24,6 +24,26 @@ var threads = sqlstore.TableSpec{
 	},
 }
 
+// shown is the table of thread_history_1.sqlite with a row for each session that Codex has shown: how far in the rollout
+// it has come. The other tables have what it shows. It continues at the offset, whatever is there, so that without this
+// row and those rows it begins again.
+var shown = sqlstore.TableSpec{
+	Kind: change.KindHistory, Name: "thread_history_projection_state", Key: "thread_id",
+	Columns:     []string{"thread_id", "next_rollout_byte_offset", "next_rollout_ordinal"},
+	SessionRows: `"thread_id" = ?1`, Optional: true,
+	Triggers: []string{"thread_realtime_items_projection_cleanup"},
+	With:     []string{"thread_turns", "thread_items", "thread_realtime_items"},
+}
+
+// openHistory opens the database with what Codex shows of sessions, nil if it does not exist.
+func (s *store) openHistory() (*sqlstore.Store, error) {
+	file := filepath.Join(s.ID().Root, "thread_history_1.sqlite")
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	return sqlstore.Open(file, []sqlstore.TableSpec{shown}, sqlstore.Options{Step: s.step, MaxRecord: s.Most})
+}
+
 // openIndex opens the index, nil if it does not exist.
 func (s *store) openIndex() (*sqlstore.Store, error) {
 	file := s.indexFile()

@@ -24,7 +24,8 @@ import (
 )
 
 // A Layout maps records to paths. A [change.KindSession] is the whole file of a session, a [change.KindMessage] a line
-// of it, a [change.KindFile] and a [change.KindFolder] are beside it, and a [change.KindIndex] is a row of the index.
+// of it, a [change.KindFile] and a [change.KindFolder] are beside it, and a [change.KindIndex] is a row of the index. A
+// [change.KindHistory] is in a database of its own.
 type Layout interface {
 	linestore.Layout
 	fsstore.Layout
@@ -47,6 +48,9 @@ type Options struct {
 	// Index opens the database with rows about the sessions, nil if it does not exist. Index is nil if the agent has
 	// no such database. The agent can rebuild the rows from the files, so a change of both begins with the files.
 	Index func() (*sqlstore.Store, error)
+	// History opens the database with the records of [change.KindHistory], nil if it does not exist. History is nil if
+	// the agent has none. A change of a session's file deletes the session's record.
+	History func() (*sqlstore.Store, error)
 	// Database returns a database below the root for changes of the whole file. It is nil if the agent has none.
 	Database func(name string) *sqlstore.Store
 }
@@ -290,7 +294,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	for _, from := range [...]struct {
 		accepts func(change.Ref) bool
 		read    func(context.Context, []change.Ref) ([]*change.Image, error)
-	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, s.readIndex}, {isAside, s.readAside}} {
+	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, readRows(s.opt.Index)}, {isHistory, s.readHistory}, {isAside, s.readAside}} {
 		var some []change.Ref
 		var at []int
 		for i, ref := range refs {
@@ -309,29 +313,38 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-func (s *Store) readIndex(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-	if len(refs) == 0 {
-		return nil, nil
+// readRows returns a function that reads rows of the database that open opens.
+func readRows(open func() (*sqlstore.Store, error)) func(context.Context, []change.Ref) ([]*change.Image, error) {
+	return func(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
+		if len(refs) == 0 || open == nil {
+			return nil, nil
+		}
+		db, err := open()
+		if db == nil || err != nil {
+			return nil, err
+		}
+		return db.Read(ctx, refs)
 	}
-	db, err := s.index()
-	if db == nil || err != nil {
-		return nil, err
-	}
-	return db.Read(ctx, refs)
-}
-
-func (s *Store) index() (*sqlstore.Store, error) {
-	if s.opt.Index == nil {
-		return nil, nil
-	}
-	return s.opt.Index()
 }
 
 func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kind == change.KindFolder }
 
 func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
 
-func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !isAside(ref) }
+// readHistory reads shown histories. One that cannot be read counts as missing, because the agent can derive it.
+func (s *Store) readHistory(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
+	images, err := readRows(s.opt.History)(ctx, refs)
+	if err != nil {
+		images = nil
+	}
+	return images, ctx.Err()
+}
+
+func isHistory(ref change.Ref) bool { return ref.Kind == change.KindHistory }
+
+func isLine(ref change.Ref) bool {
+	return !isFile(ref) && !isRow(ref) && !isHistory(ref) && !isAside(ref)
+}
 
 // CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed, or whose change
 // could not be undone.

@@ -2,6 +2,7 @@ package sessionfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"mend/fsstore"
 	"mend/internal/aside"
 	"mend/linestore"
+	"mend/sqlstore"
 	"mend/txn"
 )
 
@@ -44,17 +46,19 @@ type part struct {
 	change.Staged
 }
 
-// split divides a change into a part for files or lines and a part for rows; each may have no ops. A single file with
-// new content is replaced in the same way as lines, so lines that the agent appends meanwhile are kept.
+// split divides a change into a part for files or lines and a part for rows; each may have no ops. Ops on shown histories
+// are in neither. A single file with new content is replaced in the same way as lines, so lines that the agent appends
+// meanwhile are kept.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
-	if len(st.Ops) > 0 && isAside(st.Ops[0].Ref) {
-		files.to, files.Ops = w.aside, st.Ops
+	ops := slices.DeleteFunc(slices.Clone(st.Ops), func(o change.Op) bool { return isHistory(o.Ref) })
+	if len(ops) > 0 && isAside(ops[0].Ref) {
+		files.to, files.Ops = w.aside, ops
 		return files, rows
 	}
 	whole := false
-	for _, o := range st.Ops {
+	for _, o := range ops {
 		if isRow(o.Ref) {
 			rows.Ops = append(rows.Ops, o)
 			continue
@@ -75,7 +79,11 @@ func (w writer) split(st change.Staged) (files, rows part) {
 
 // open opens the index for the part of a change to rows.
 func (w writer) open(rows part) (part, error) {
-	db, err := w.index()
+	var db *sqlstore.Store
+	var err error
+	if w.opt.Index != nil {
+		db, err = w.opt.Index()
+	}
 	if err != nil || db == nil {
 		return rows, errors.Join(err, fmt.Errorf("%w: the index of the sessions is gone", change.ErrInvalid))
 	}
@@ -104,6 +112,7 @@ func (w writer) withLocks(ops []change.Op, f func() error) error {
 
 func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
 	err = w.withLocks(p.Ops, func() error {
+		histories := w.histories(ctx, p)
 		files, rows := w.split(change.Staged{Store: w.ID(), Ops: p.Ops})
 		st = change.Staged{Store: w.ID()}
 		if p.Ops = rows.Ops; len(rows.Ops) > 0 {
@@ -126,10 +135,59 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 			}
 			st.Store = w.ID()
 		}
-		st.Ops = append(st.Ops, rows.Ops...)
+		st.Ops = slices.Concat(st.Ops, rows.Ops, histories)
 		return nil
 	})
 	return st, err
+}
+
+// histories returns the ops on shown histories of a plan. It adds the deletion of the history of each session whose file
+// gets another beginning, because the agent continues the history at an offset in the file. A history that cannot be read
+// stays. An undo of a whole change, or a decision on a conflict, restores what the change deleted, or leaves the history as
+// it is.
+func (w writer) histories(ctx context.Context, p change.Plan) (all []change.Op) {
+	type content struct{ before, after *change.Image }
+	files := map[string]content{}
+	for _, o := range p.Ops {
+		switch c := files[o.Ref.Session]; {
+		case isHistory(o.Ref):
+			all = append(all, o)
+		case o.Ref.Kind == change.KindSession: // two ops move the file
+			files[o.Ref.Session] = content{cmp.Or(c.before, o.Pre), cmp.Or(c.after, o.Post)}
+		}
+	}
+	reverts := slices.Contains([]change.CauseKind{change.CauseUndo, change.CauseRedo, change.CauseResolve}, p.Cause.Kind)
+	if w.opt.History == nil || reverts && !p.Cause.Partial {
+		return all
+	}
+	for id, c := range files {
+		ref := change.Ref{Kind: change.KindHistory, Session: id}
+		named := slices.ContainsFunc(all, func(o change.Op) bool { return o.Ref == ref })
+		if named || c.after == nil || c.before != nil && bytes.HasPrefix(c.after.Data, c.before.Data) {
+			continue
+		}
+		if now, err := w.readHistory(ctx, []change.Ref{ref}); err == nil && now != nil && now[0] != nil {
+			all = append(all, change.Op{Ref: ref, Pre: now[0]})
+		}
+	}
+	return all
+}
+
+// setHistories changes the shown histories of a change that is committed. The agent can derive them, so an error does
+// not undo the change.
+func (w writer) setHistories(ctx context.Context, st change.Staged) {
+	ops := slices.DeleteFunc(slices.Clone(st.Ops), func(o change.Op) bool { return !isHistory(o.Ref) })
+	if len(ops) == 0 || w.opt.History == nil {
+		return
+	}
+	db, err := w.opt.History()
+	var out change.Outcome
+	if db != nil && err == nil {
+		out, err = db.Commit(ctx, change.Staged{Store: db.ID(), Ops: ops})
+	}
+	if err = errors.Join(err, out.Cause); err != nil && w.opt.Note != nil {
+		w.opt.Note(fmt.Sprintf("what the agent shows of session %s may be out of date: %v", ops[0].Ref.Session, err))
+	}
 }
 
 // withModes returns the ops of a plan with the modes of the files, which lines lack. The error wraps
@@ -159,7 +217,9 @@ func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcom
 	run := false
 	lerr := w.withLocks(st.Ops, func() error {
 		run = true
-		out, err = w.commit(ctx, st)
+		if out, err = w.commit(ctx, st); err == nil && out.State == change.Committed {
+			w.setHistories(ctx, st)
+		}
 		return nil
 	})
 	if !run {
@@ -170,6 +230,9 @@ func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcom
 
 func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	files, rows := w.split(st)
+	if len(files.Ops)+len(rows.Ops) == 0 { // only shown histories
+		return change.Outcome{State: change.Committed}, nil
+	}
 	if len(files.Ops) > 0 {
 		if out, err = files.to.Commit(ctx, files.Staged); err != nil || out.State != change.Committed || len(rows.Ops) == 0 {
 			return out, err
@@ -212,40 +275,50 @@ func both(files bool, out, rows change.Outcome) change.Outcome {
 // row.
 func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	err = w.withLocks(st.Ops, func() error {
-		files, rows := w.split(st)
-		if len(files.Ops) > 0 || len(rows.Ops) == 0 {
-			if out, err = files.to.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {
-				return err
-			}
+		if out, err = w.settle(ctx, st); err == nil && out.State == change.Committed {
+			w.setHistories(ctx, st)
 		}
-		if rows, err = w.open(rows); err != nil {
-			return err
+		return err
+	})
+	return out, err
+}
+
+func (w writer) settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	files, rows := w.split(st)
+	if len(st.Ops) > 0 && len(files.Ops)+len(rows.Ops) == 0 { // only shown histories
+		return change.Outcome{State: change.Committed}, nil
+	}
+	if len(files.Ops) > 0 || len(rows.Ops) == 0 {
+		if out, err = files.to.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {
+			return out, err
 		}
-		outcome, err := rows.to.Settle(ctx, rows.Staged)
-		if err != nil {
-			return err
-		}
-		if len(files.Ops) > 0 && out.State != change.Committed {
-			if outcome.State == change.Committed {
-				rows.Ops = change.Inverse(rows.Ops)
-				if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
-					err = undecidedError(outcome)
-				}
-			}
-			return err
-		}
-		if len(files.Ops) > 0 && outcome.State == change.Aborted && len(outcome.Conflicts) == 0 {
+	}
+	if rows, err = w.open(rows); err != nil {
+		return out, err
+	}
+	outcome, err := rows.to.Settle(ctx, rows.Staged)
+	if err != nil {
+		return out, err
+	}
+	if len(files.Ops) > 0 && out.State != change.Committed {
+		if outcome.State == change.Committed {
+			rows.Ops = change.Inverse(rows.Ops)
 			if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
 				err = undecidedError(outcome)
 			}
-			if err != nil {
-				return err
-			}
 		}
-		out = both(len(files.Ops) > 0, out, outcome)
-		return nil
-	})
-	return out, err
+		return out, err
+	}
+	if len(files.Ops) > 0 && outcome.State == change.Aborted && len(outcome.Conflicts) == 0 {
+		if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+			err = undecidedError(outcome)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	out = both(len(files.Ops) > 0, out, outcome)
+	return out, nil
 }
 
 func (w writer) Discard(ctx context.Context, st change.Staged) error {

@@ -102,7 +102,7 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 	}
 	for i, op := range e.Ops {
 		switch digest := change.DigestOf(now[i]); {
-		case op.Post.Equal(digest) || op.Ref.Kind == change.KindFolder && (op.Post == nil) == (digest == nil):
+		case op.Post.Equal(digest) || op.Ref.Kind.Derived() || op.Ref.Kind == change.KindFolder && (op.Post == nil) == (digest == nil):
 			x.Holds++
 		case op.Pre.Equal(digest):
 			x.Before++

@@ -158,9 +158,8 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
 			Meaning: "Ordinals are missing, duplicate, or too low. Codex may leave these records out when it shows " +
 				"the history.",
-			Healed: "Codex 0.171.0 continues; what it has already projected into thread_history_1.sqlite stays unchanged.",
-			Fixes: whole("The lines get ordinals. What Codex has already left out on its screen may stay missing there.",
-				"", (*draft).setOrdinals),
+			Healed: "Codex 0.171.0 continues, and does not show these records.",
+			Fixes:  whole("The lines get ordinals, and Codex shows all of them.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,

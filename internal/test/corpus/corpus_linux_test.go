@@ -245,8 +245,12 @@ func (p *player) play(s state, run []step) {
 				run = nil
 			}
 		}
-		if !maps.Equal(now, p.stores[want]) {
-			p.Errorf("%s: the store is not as %s:\n%s", name, want, differences(p.stores[want], now))
+		wanted := p.stores[want]
+		if s.Name == "before" && want == "done" {
+			wanted = withoutHistory(wanted, now)
+		}
+		if !maps.Equal(now, wanted) {
+			p.Errorf("%s: the store is not as %s:\n%s", name, want, differences(wanted, now))
 			return
 		}
 		if run == nil { // the remaining steps revert the change
@@ -254,6 +258,20 @@ func (p *player) play(s state, run []step) {
 		}
 		store = now
 	}
+}
+
+// withoutHistory returns a store without what Codex shows of its session, if now has none of it: today's program deletes that
+// when it changes a rollout, so that Codex derives it again, and 3163f4c2 did not.
+func withoutHistory(store, now map[string]string) map[string]string {
+	isHistory := func(key, _ string) bool { return strings.HasPrefix(key, ".codex/thread_history_1.sqlite thread_") }
+	for key := range now {
+		if isHistory(key, "") {
+			return store
+		}
+	}
+	store = maps.Clone(store)
+	maps.DeleteFunc(store, isHistory)
+	return store
 }
 
 // requiredState returns the required state of the store, according to the entry that was pending.

@@ -115,7 +115,7 @@ func planOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 			parts[r.Ref.Message] = append(parts[r.Ref.Message], r)
 		case change.KindFile:
 			files++
-		case change.KindSession, change.KindFolder, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows, change.KindTree, change.KindTranscript:
+		case change.KindSession, change.KindFolder, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows, change.KindTree, change.KindTranscript, change.KindHistory:
 		}
 	}
 	full := slices.IndexFunc(messages, func(m *change.Record) bool { return len(parts[m.Ref.Message]) >= 3 })

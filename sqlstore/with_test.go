@@ -1,0 +1,113 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/internal/test/dbtest"
+	"mend/sqlstore"
+)
+
+// A record of several tables is compared, deleted and restored with all of its rows, and with no other row.
+func TestRowsOfSeveralTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	run := func(sql string) (rows []string) {
+		t.Helper()
+		db, err := sqlite3.Open(path)
+		dbtest.Must(t, err)
+		dbtest.Must(t, db.Exec(sql))
+		for _, q := range []string{"SELECT 's', id, at FROM state ORDER BY id", "SELECT 'a', id || n, quote(x) FROM a ORDER BY id, n", "SELECT 'b', id, quote(y) FROM b ORDER BY id, y"} {
+			st, _, err := db.Prepare(q)
+			dbtest.Must(t, err)
+			for st.Step() {
+				rows = append(rows, st.ColumnText(0)+" "+st.ColumnText(1)+" "+st.ColumnText(2))
+			}
+			dbtest.Must(t, st.Close())
+		}
+		dbtest.Must(t, db.Close())
+		return rows
+	}
+	before := run(`PRAGMA journal_mode = wal; CREATE TABLE state (id TEXT PRIMARY KEY, at INTEGER);
+		CREATE TABLE a (id TEXT, n INTEGER, x, PRIMARY KEY (id, n)); CREATE TABLE b (id TEXT, y TEXT);
+		INSERT INTO state VALUES ('s1', 1), ('s2', 2);
+		INSERT INTO a VALUES ('s1', 2, x'00ff'), ('s1', 1, 1.5), ('s2', 1, NULL); INSERT INTO b VALUES ('s1', 'é'), ('s2', 'z')`)
+	spec := sqlstore.TableSpec{Kind: change.KindHistory, Name: "state", Columns: []string{"id"}, SessionRows: `"id" = ?1`, With: []string{"a", "b"}}
+	s, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{})
+	dbtest.Must(t, err)
+	ref := change.Ref{Kind: change.KindHistory, Session: "s1"}
+	read := func() *change.Image {
+		t.Helper()
+		now, err := s.Read(t.Context(), []change.Ref{ref})
+		dbtest.Must(t, err)
+		return now[0]
+	}
+	commit := func(pre, post *change.Image, want change.State) {
+		t.Helper()
+		out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: []change.Op{{Ref: ref, Pre: pre, Post: post}}})
+		if err != nil || out.State != want {
+			t.Fatalf("Commit: %v, %v, %v", out.State, out.Cause, err)
+		}
+	}
+	first := read()
+	commit(first, nil, change.Committed)
+	if d := cmp.Diff([]string{"s s2 2", "a s21 NULL", "b s2 'z'"}, run("")); d != "" {
+		t.Error(d)
+	}
+	commit(nil, first, change.Committed)
+	if d := cmp.Diff(before, run("")); d != "" {
+		t.Error(d)
+	}
+	run("UPDATE a SET x = 7 WHERE id = 's1' AND n = 2; DELETE FROM b WHERE id = 's1'")
+	commit(first, nil, change.Aborted)
+	commit(read(), first, change.Committed)
+	if d := cmp.Diff(before, run("")); d != "" {
+		t.Error(d)
+	}
+	commit(first, nil, change.Committed)
+
+	row, err := change.RowOf(ref, first)
+	dbtest.Must(t, err)
+	for name, data := range map[string][]byte{
+		"cut short":           row.Data[:len(row.Data)-1],
+		"no length":           {0xff},
+		"the length is wrong": slices.Concat([]byte{row.Data[0] + 1}, row.Data[1:]),
+		"no row":              {1, 'x'},
+		"of another record":   []byte(replaceLast(string(row.Data), "s1", "s2")),
+		"of an unknown table": []byte(replaceLast(string(row.Data), "b", "c")),
+		"with another column": []byte(replaceLast(string(row.Data), "y", "w")),
+	} {
+		bad := row
+		bad.Data = data
+		out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: []change.Op{{Ref: ref, Post: change.ImageOf(&bad)}}})
+		if err != nil || out.State != change.Aborted || read() != nil {
+			t.Errorf("%s: %v, %v", name, out.State, err)
+		}
+	}
+
+	small, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{MaxRecord: 10})
+	dbtest.Must(t, err)
+	if _, err := small.Read(t.Context(), []change.Ref{{Kind: change.KindHistory, Session: "s2"}}); err == nil {
+		t.Error("a record above the limit was read")
+	}
+	spec.With = []string{"gone"}
+	strange, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{})
+	dbtest.Must(t, err)
+	if _, err := strange.Read(t.Context(), []change.Ref{ref}); err == nil {
+		t.Error("a missing table was read")
+	}
+}
+
+// replaceLast replaces the last occurrence of old, which has the same length.
+func replaceLast(s, old, text string) string {
+	for i := len(s) - len(old); i >= 0; i-- {
+		if s[i:i+len(old)] == old {
+			return s[:i] + text + s[i+len(old):]
+		}
+	}
+	return s
+}
