@@ -79,20 +79,11 @@ func Fetch(pkg, final, only string) error {
 		return err
 	}
 	complete := filepath.Join(tmp, "whole")
-	if err := os.Mkdir(complete, 0o755); err != nil {
-		return err
+	const unpack = `mkdir "$1" && tar -xzf "$2" -C "$1" $3 && chmod -R u+rwX,a+rx "$1"`
+	_, err = run("sh", "-c", unpack, "sh", complete, filepath.Join(tmp, filepath.Base(archive)), only)
+	if err == nil {
+		err = os.Rename(complete, final)
 	}
-	members := []string{"-xzf", filepath.Join(tmp, filepath.Base(archive)), "-C", complete}
-	if only != "" {
-		members = append(members, only)
-	}
-	if _, err := run("tar", members...); err != nil {
-		return err
-	}
-	if _, err := run("chmod", "-R", "u+rwX,a+rx", complete); err != nil {
-		return err
-	}
-	err = os.Rename(complete, final)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster
 	}
