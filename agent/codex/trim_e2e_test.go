@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and none of
-// the other turns. An undo restores each byte.
+// the other turns. The rollout became shorter, and the screen shows the next prompts. An undo restores each byte.
 func TestRealTrimTurns(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -44,5 +44,19 @@ func TestRealTrimTurns(t *testing.T) {
 		if strings.Contains(sent, strings.TrimSuffix(turn.Prompt, "…")) {
 			t.Errorf("the prompt %q is still sent", turn.Prompt)
 		}
+	}
+	next := ""
+	for _, next = range []string{"two more", "three more"} {
+		if got := h.Prompt(testdata.CodexSession, next); got.Fate() != "alive" {
+			t.Fatalf("it is %s: %s", got.Fate(), got.Output)
+		}
+	}
+	all := func(shown string) bool {
+		return strings.Contains(shown, "one more") && strings.Contains(shown, "two more") && strings.Contains(shown, next)
+	}
+	shown, kill := h.Screen(all, "resume", "--no-daemon", testdata.CodexSession)
+	kill()
+	if !all(shown) {
+		t.Errorf("the screen lacks a prompt:\n%s", shown)
 	}
 }
