@@ -667,7 +667,7 @@ func (s *keepStatusJSON) text() term.Text {
 		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" data that was kept")+term.Faint(" (mend restore lists and restores it)"))
 	}
 	for _, path := range s.Damaged {
-		parts = append(parts, term.Sprintf("%s %s %s", term.Warn("a damaged file was set aside:"), term.ShortenHome(path), term.Faint("(mend forget removes it)")))
+		parts = append(parts, term.Sprintf("%s %s %s", term.Warn("a damaged file was set aside:"), term.ShortenHome(path), term.Faint("(mend forget "+filepath.Base(path)+" removes it)")))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func Forget(env *frame.Env) *cobra.Command {
 	var older string
 	var copies bool
 	cmd := &cobra.Command{
-		Use:     "forget [SESSION|ID]",
+		Use:     "forget [SESSION|ID|FILE]",
 		Aliases: []string{"gc"}, // the former name of forget --older-than
 		Short:   "Erase undo data and copies: of a session, a repair, or all old ones",
 		Long: `The journal contains the data that repairs replaced, including text of your conversations.
@@ -37,7 +38,8 @@ each. If they moved files of yours into the journal, these files are deleted for
 salvage, forget deletes the damaged database.
 
 For a session, forget also erases the copies that "mend keep" has made; with --copies it
-erases only these. The session may already be deleted in the agent.
+erases only these. The session may already be deleted in the agent. A damaged file with copies
+that mend set aside may have text of the session: it is erased, too. Its name erases it alone.
 
 With --older-than, forget erases the undo data of all older repairs. It leaves pending
 repairs, conflicts, repairs that moved files of yours into the journal, and the damaged
@@ -137,8 +139,12 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 			return err
 		}
 	}
-	q, s, err := frame.FindSessionOrRepair(ctx, env, name)
 	var x erasure
+	if i := slices.IndexFunc(damaged, func(path string) bool { return filepath.Base(path) == filepath.Base(name) }); i >= 0 {
+		x.damaged = damaged[i : i+1]
+		return x.run(ctx, env, frame.NamedSession{}, f)
+	}
+	q, s, err := frame.FindSessionOrRepair(ctx, env, name)
 	switch isRepair := err == nil && q != nil; {
 	case isRepair && copies:
 		return frame.Usagef("--copies needs a session, and %s is a repair", name)
@@ -147,8 +153,8 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	case err == nil:
 		x, err = erasureOf(ctx, env, s, copies)
 		x.damaged = damaged
-	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // these files may contain a copy of the session
-		x.damaged, s.ID, err = damaged, name, nil
+	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0:
+		err = fail.WithHint(err, "a damaged file may have a copy of it: mend forget "+filepath.Base(damaged[0]))
 	}
 	if err != nil {
 		return err
@@ -158,6 +164,14 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 		env.SetAnswer("copies", 0)
 		return err
 	}
+	if err := x.run(ctx, env, s, f); err != nil || f.DryRun || q != nil || copies {
+		return err
+	}
+	return noteArchives(env)
+}
+
+// run shows the data of a session, asks, and erases it.
+func (x *erasure) run(ctx context.Context, env *frame.Env, s frame.NamedSession, f frame.WriteFlags) error {
 	if !env.JSON {
 		x.print(env, s)
 	}
@@ -169,10 +183,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
 		return err
 	}
-	if err := x.erase(ctx, env); err != nil || q != nil || copies {
-		return err
-	}
-	return noteArchives(env)
+	return x.erase(ctx, env)
 }
 
 // noteArchives names the repairs that are kept because they removed rows of many sessions, or a whole database.
@@ -261,11 +272,7 @@ func (x *erasure) harm(s frame.NamedSession) string {
 		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), show.QuotedTitle(x.states[0].Title, s.ID), term.Size(size)))
 	}
 	if n := len(x.damaged); n > 0 {
-		text := term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too.")
-		if len(x.states) == 0 {
-			text = "No copy of " + s.ID + " can be read; " + text
-		}
-		parts = append(parts, text)
+		parts = append(parts, term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too."))
 	}
 	return strings.Join(parts, " ")
 }
