@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,9 +30,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	if owner := env.OwnerOf(path); owner != "" {
 		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, owner)
 	}
-	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
 	if _, err := os.Lstat(path); err == nil && !force { // check before the work
-		return exists
+		return fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
 	}
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -42,18 +40,7 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	if force {
 		return atomicfile.WriteFile(path, text.Bytes(), 0o600)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return exists
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text.Bytes())
-	if err = errors.Join(err, ownfile.GiveToOwner(f), f.Close()); err != nil {
-		_ = os.Remove(path)
-	}
-	return err
+	return atomicfile.Replace(path, nil, text.Bytes(), 0o600)
 }
 
 // OwnerOf returns the owner of a path: mend for its own folders, an agent for its store or for its file that starts
