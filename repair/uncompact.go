@@ -60,7 +60,7 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 func Uncompact(id string, c *Case, r UncompactRequest) (Uncompacted, error) {
 	u, err := uncompact(id, c, r)
 	if err != nil {
-		return Uncompacted{}, fmt.Errorf("uncompacting %s: %w", id, err)
+		return Uncompacted{}, fmt.Errorf("removing the compaction of %s: %w", id, err)
 	}
 	return u, nil
 }

@@ -34,7 +34,7 @@ var sentinels = []struct {
 	{journal.ErrDamaged, Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" reads what is intact`},
 	{journal.ErrFormat, Unusable, "use the version of mend that wrote it, or a later one"},
 	{journal.ErrNotFound, Usage, `"mend log" lists the repairs`},
-	{journal.ErrForgotten, Refused, "its undo data was deleted by gc or forget; only the log entry is left"},
+	{journal.ErrForgotten, Refused, "its undo data was deleted by forget; only the log entry is left"},
 	{journal.ErrExport, Unusable, "it was cut, changed, or made by another version of mend. Export it again"},
 }
 

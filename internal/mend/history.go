@@ -208,7 +208,7 @@ func undoable(j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 		switch {
 		case e.State != change.Committed:
 			return nil, fail.New(fail.Refused, `"mend log ID" shows its state; "mend recover ID" resolves a conflict`,
-				"undoing repair %s: only a committed repair can be undone: it is %s", e.ID, e.State)
+				"undoing repair %s: only a repair that is done can be undone: it is %s", e.ID, StateWord(e.State))
 		case e.UndoneBy != "":
 			return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
 		}
@@ -513,8 +513,16 @@ func (l *Journal) Resolve(e change.Entry, d Decision, by string) (done change.En
 	return done, err
 }
 
+// StateWord returns the word for a state of an entry in output.
+func StateWord(s change.State) string {
+	if s == change.Committed {
+		return "done"
+	}
+	return string(s)
+}
+
 func notInConflict(id string, state change.State) error {
-	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, state)
+	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, StateWord(state))
 }
 
 // changesOrphans reports whether a plan with that cause undoes or redoes a removal by "mend fix --orphans" of

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/userdir"
 	"mend/journal"
 )
@@ -276,6 +277,9 @@ func (l *Journal) GC(ctx context.Context, t time.Time, only []string) (freed jou
 func (l *Journal) Forget(ctx context.Context, ids []string) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		freed, err = j.Forget(ctx, ids)
+		if state, ok := errors.AsType[*journal.StateError](err); ok {
+			err = fail.New(fail.Unusable, "\"mend recover\" finishes it, or \"mend log "+state.ID+"\" shows how to decide", "repair %s is %s", state.ID, StateWord(state.State))
+		}
 		return err
 	})
 	return freed, err

@@ -180,7 +180,7 @@ func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovere
 	}
 	done, err := c.Recover(ctx, false)
 	for _, e := range done {
-		env.PrintErr("Recovered the pending repair %s: %s.\n", e.ID, e.State)
+		env.PrintErr("Recovered the pending repair %s: %s.\n", e.ID, mend.StateWord(e.State))
 		if e.State == change.Conflicted {
 			env.Message("     ", "%s", term.Faint(ResolveHint(e.ID)))
 		}

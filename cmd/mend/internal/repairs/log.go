@@ -173,7 +173,7 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 
 // logStates are the states of entries, as log shows them.
 var logStates = []string{
-	string(change.Pending), string(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
+	string(change.Pending), mend.StateWord(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
 
 // namedSession returns the session that --session names, the zero value for "".
@@ -222,6 +222,8 @@ func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal
 func setState(q *journal.Query, state string) error {
 	switch {
 	case state == "":
+	case state == mend.StateWord(change.Committed), state == string(change.Committed): // the word of JSON answers
+		q.State, q.Undone = change.Committed, new(false)
 	case !slices.Contains(logStates, state):
 		return frame.Usagef("--state %s: want %s", state, strings.Join(logStates, ", "))
 	case state == "undone":

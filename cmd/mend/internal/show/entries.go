@@ -66,7 +66,7 @@ func stateWord(e change.Entry) term.Text {
 	case "damaged", string(change.Pending), string(change.Conflicted):
 		return term.Bad(s)
 	case string(change.Committed):
-		return term.Good("done")
+		return term.Good(mend.StateWord(change.Committed))
 	default:
 		return term.Faint(s)
 	}
@@ -97,7 +97,7 @@ func CauseText(e change.Entry) string {
 	case change.CauseTrim:
 		return "trim"
 	case change.CauseUncompact:
-		return "uncompact"
+		return "removed a compaction"
 	case change.CauseMove:
 		return "moved to " + term.OneLine(e.Cause.Text, 80)
 	case change.CauseRestore:
