@@ -166,15 +166,20 @@ func runExplain(ctx context.Context, env *frame.Env, name string, topics []topic
 	return fail.New(fail.Usage, `"mend explain" lists all codes, and "mend scan SESSION" shows what is wrong with a session`, "nothing is called %q", name)
 }
 
-// spoken maps words of the output to the codes that they stand for.
-var spoken = map[string]string{show.AtRisk: "latent", "at-risk": "latent"}
+// word returns the code of a topic as the output of other verbs has it.
+func (t topicJSON) word() string {
+	if t.Code == "latent" {
+		return show.AtRisk
+	}
+	return t.Code
+}
 
 // findTopics returns the topics with that code, in upper or lower case.
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.ToLower(name)
 	var found []topicJSON
 	for _, t := range topics {
-		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && show.ClassWords(code) == name {
+		if code := strings.ToLower(t.Code); code == name || t.word() == strings.ReplaceAll(name, "-", " ") || t.Kind == kindClass && show.ClassWords(code) == name {
 			found = append(found, t)
 		}
 	}
@@ -224,14 +229,14 @@ func printTopics(t *term.Terminal, topics []topicJSON) {
 			flush()
 			kind = t.Kind
 		}
-		rows = append(rows, term.Row{term.Escape(t.Code), term.Escape(term.FirstSentence(t.Meaning))})
+		rows = append(rows, term.Row{term.Escape(t.word()), term.Escape(term.FirstSentence(t.Meaning))})
 	}
 	flush()
 	t.Printf("%s shows one of these in full.\n", term.Bold("mend explain CODE"))
 }
 
 func printTopic(t *term.Terminal, o topicJSON) {
-	title := term.Bold(o.Code)
+	title := term.Bold(o.word())
 	switch {
 	case o.Provider != "":
 		title += term.Faint("  a rule of the " + providerName(o.Provider))
