@@ -166,19 +166,30 @@ const maxNamed = 3
 // the provider can judge.
 func (r *repairRun) printVerdict() {
 	ps := r.repairedSessions()
-	var left []string
 	suspects := 0
 	for _, p := range ps {
 		suspects += len(p.Result.Suspects)
 	}
-	for _, d := range stillBroken(ps) {
-		left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
-	}
-	if n := len(left); n > 0 {
-		if n > maxNamed {
-			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+	left := stillBroken(ps)
+	if len(left) > 0 {
+		var records []string
+		classes := map[string][]string{} // by record
+		for _, d := range left {
+			record, class := d.Ref.String(), string(d.Class)
+			if classes[record] == nil {
+				records = append(records, record)
+			}
+			if !slices.Contains(classes[record], class) {
+				classes[record] = append(classes[record], class)
+			}
 		}
-		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), strings.Join(left, ", "))
+		for i, record := range records {
+			records[i] = fmt.Sprintf("%s (%s)", record, strings.Join(classes[record], ", "))
+		}
+		if n := len(records); n > maxNamed {
+			records = append(records[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+		}
+		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(len(left), "finding"), strings.Join(records, ", "))
 	} else if len(r.Done) == 0 {
 		r.printProof(ps)
 	}
