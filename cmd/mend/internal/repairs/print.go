@@ -78,7 +78,7 @@ func fitItems(items []term.Text, width int) term.Text {
 }
 
 func (r *repairRun) setRepairs() {
-	r.SetAnswers(show.RepairsAnswer{Repairs: show.ProposalsJSON(r.proposals, r.Done)})
+	r.SetAnswers(show.RepairsAnswer{Repairs: show.NonNil(append(r.flags.before, show.ProposalsJSON(r.proposals, r.Done)...))})
 }
 
 // end prints the end of the answer, or sets the JSON answer, and returns the error.

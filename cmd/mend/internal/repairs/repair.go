@@ -31,9 +31,10 @@ type repairFlags struct {
 	latent, all, verbose, setAside bool
 	classes                        []string
 	apiError                       string
-	errorText                      []byte // instead of apiError
-	asksError                      bool   // ask for the text of an error if no session is broken
-	salvaged                       bool   // the repair of a database ended with this one
+	errorText                      []byte            // instead of apiError
+	asksError                      bool              // ask for the text of an error if no session is broken
+	salvaged                       bool              // the repair of a database ended with this one
+	before                         []show.RepairJSON // of that repair
 	frame.SessionFilter
 
 	finish *Finish
@@ -51,7 +52,12 @@ type Finish struct {
 
 // repairs reports whether a repair of all sessions would write, after a question.
 func (f *repairFlags) repairs() bool {
-	return !f.DryRun && !f.Yes && !f.latent && len(f.classes) == 0 && f.All()
+	return !f.Yes && f.isWhole()
+}
+
+// isWhole reports whether the repair is of everything that is broken, and writes.
+func (f *repairFlags) isWhole() bool {
+	return !f.DryRun && !f.latent && len(f.classes) == 0 && f.All()
 }
 
 // hasError reports whether the repair is about an API error.
@@ -108,6 +114,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	}
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
 	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
+	salvages := (offers || f.Yes && f.isWhole() && !r.named) && !f.salvaged
 	for _, c := range clients {
 		var all []change.Head
 		if err = nil; !r.named {
@@ -119,19 +126,21 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 				return failed
 			}
 			err = r.propose(c.Store, heads)
-		} else if !offers || !fail.IsSalvageable(err) {
+		} else if !salvages || !fail.IsSalvageable(err) {
 			left = env.SkipStore(ctx, left, err)
 			continue
 		}
 		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
-		if offers && !f.salvaged && fail.IsSalvageable(err) {
+		if salvages && fail.IsSalvageable(err) {
 			err = f.finish.Salvage(ctx, env, f.WriteFlags)
 			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
 				f.asksError, f.salvaged = false, true
+				f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
 				return fail.Worst(err, runRepair(ctx, env, names, f))
 			}
+			salvages = false
 			if r.others = true; errors.Is(err, term.ErrDeclined) {
 				declined, err = true, nil
 			}

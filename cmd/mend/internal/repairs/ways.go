@@ -174,7 +174,7 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	return fail.Worst(left, frame.ErrProblems)
 }
 
-// checkDatabases reports whether a database of the stores is damaged. If the user agrees, it salvages the first one;
+// checkDatabases reports whether a database of the stores is damaged. If the user agrees, it salvages them all;
 // without a terminal it returns the damage as the error.
 func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) (damaged bool, err error) {
 	for _, c := range clients {
@@ -187,7 +187,6 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 		case (!env.CanAsk || env.JSON) && !f.Yes:
 			return true, err
 		}
-		env.Opt.Store = c.ID().Root
 		return true, f.finish.Salvage(ctx, env, f.WriteFlags)
 	}
 	env.Say("mend checked the databases: none of them is damaged now.")

@@ -45,73 +45,122 @@ Nothing is ever written to the damaged file. It stays complete beside the new on
 	return cmd
 }
 
-// RunSalvage checks the databases of all agents, and salvages the first that is damaged.
-func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+// RunSalvage checks the databases of all agents, and salvages those that are damaged, as one operation.
+func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) (left error) {
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	env.SetAnswers(SalvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
-	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
-	if len(databases) == 0 && left != nil {
-		return left // it may be in that store
-	}
-	if len(databases) == 0 { // the check returns the error
-		databases = clients[:min(len(clients), 1)]
-	}
-	for _, c := range databases {
-		env.NextStore(c)
+	var found salvages
+	defer func() { left = errors.Join(left, found.discard()) }()
+	sound, noDatabase := 0, error(nil)
+	for _, c := range clients {
 		checked := env.Busy("checking the database ...")
 		damaged, err := c.CheckSalvage(ctx)
 		checked()
+		if !damaged && ctx.Err() == nil && c.ID().Kind != "sqlite" {
+			noDatabase = cmp.Or(noDatabase, err)
+			continue
+		}
+		if env.NextStore(c); damaged {
+			err = found.propose(ctx, env, c, f.DryRun, err)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case damaged:
-			return env.Both(ctx, left, salvageStore(ctx, env, c, f, err))
-		case err != nil && len(databases) > 1:
+		case err != nil && len(clients) > 1:
 			left = env.SkipStore(ctx, left, err)
 		case err != nil:
 			return env.Both(ctx, left, err)
-		default:
+		case !damaged:
+			sound++
 			env.Say("%s Nothing was changed.", term.Good("The database is not damaged."))
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return env.Both(ctx, left, found.run(ctx, env, f))
+	case sound == 0 && left == nil: // otherwise it may be in a store that was skipped
+		return noDatabase
+	}
+	return left
+}
+
+// A salvage is the new database of a store.
+type salvage struct {
+	mend.Salvage
+	store *mend.Store
+}
+
+type salvages []salvage
+
+func (all salvages) discard() (left error) {
+	for _, s := range all {
+		if s.Discard != nil {
+			left = errors.Join(left, s.Discard())
 		}
 	}
 	return left
 }
 
-// salvageStore builds a new database from a damaged one. damage is the error of its check.
-func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.WriteFlags, damage error) (err error) {
+// propose builds a new database from a damaged one, and shows it. damage is the error of its check.
+func (all *salvages) propose(ctx context.Context, env *frame.Env, c *mend.Store, dryRun bool, damage error) error {
 	why := "it is damaged: " + damage.Error()
 	if d, ok := errors.AsType[*change.DamagedError](damage); ok {
 		why = d.Error()
 	}
 	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))
-	s, err := proposeSalvage(ctx, env, c, f.DryRun)
+	s, err := proposeSalvage(ctx, env, c, dryRun)
 	if err != nil {
-		return err
+		return errors.Join(err, salvages{{s, c}}.discard())
 	}
-	defer func() {
-		if s.Discard != nil {
-			err = errors.Join(err, s.Discard())
-		}
-	}()
+	*all = append(*all, salvage{s, c})
 	printSalvage(env.Terminal, s)
-	setSalvageAnswer(env, s)
-	err = env.Run(ctx, f, frame.Job{
-		Question: salvageQuestion(s), NoDiff: true, Steps: frame.OneStep(c, s.Plan), N: 1,
-		Dry:  "Run again without --dry-run to put the new database in its place.",
-		Done: func(b *frame.Batch) { printSalvaged(ctx, env, c, s, b.Done[0]) },
-	})
-	return cmp.Or(err, salvageResult(s))
+	return nil
 }
 
-func salvageQuestion(s mend.Salvage) string {
-	if len(s.Tables) == 0 {
-		return "Set it aside?"
+// run asks once, and exchanges the databases.
+func (all salvages) run(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+	all.setAnswer(env)
+	var result error
+	question := "Replace the damaged database with the new one?"
+	for _, s := range all {
+		if !s.Complete() { // content of a conversation is, or may be, lost
+			result = frame.ErrProblems
+		}
+		if len(s.Tables) == 0 {
+			question = "Set it aside?"
+		}
 	}
-	return "Replace the damaged database with the new one?"
+	if len(all) > 1 {
+		question = fmt.Sprintf("Salvage these %d databases?", len(all))
+	}
+	err := env.Run(ctx, f, frame.Job{
+		Question: question, NoDiff: true, N: len(all),
+		Steps: func(yield func(frame.Step) bool) {
+			for _, s := range all {
+				if !yield(frame.Step{Store: s.store, Plan: s.Plan, Name: show.QuotedTitle(s.Plan.Cause.Title, "")}) {
+					return
+				}
+			}
+		},
+		Dry: "Run again without --dry-run to put the new database in its place.",
+		Ended: func(step frame.Step, e change.Entry, err error) {
+			if err == nil {
+				i := slices.IndexFunc(all, func(s salvage) bool { return s.store == step.Store })
+				printSalvaged(ctx, env, all[i], e)
+			}
+		},
+		Done: func(b *frame.Batch) {
+			if b.Made > 1 {
+				b.Say("Undo all of it: %s", term.Command(show.UndoCommand(b.Done[0], b.Made)))
+			}
+		},
+	})
+	return cmp.Or(err, result)
 }
 
 // printSalvaged prints the result, the path of the damaged file, and the next step.
-func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
+func printSalvaged(ctx context.Context, env *frame.Env, s salvage, e change.Entry) {
+	c := s.store
 	show.PrintCommitted(env.Terminal, e, e.Cause.Title, "")
 	folder := c.ID().Root
 	if c.ID().Kind == "sqlite" {
@@ -126,15 +175,6 @@ func printSalvaged(ctx context.Context, env *frame.Env, c *mend.Store, s mend.Sa
 	if !s.Complete() {
 		env.SayAt(2, "What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
 	}
-}
-
-// salvageResult returns an error that only sets the exit code if content of a conversation is, or may be,
-// lost.
-func salvageResult(s mend.Salvage) error {
-	if !s.Complete() {
-		return frame.ErrProblems
-	}
-	return nil
 }
 
 // proposeSalvage builds the new database, with progress.
@@ -278,17 +318,19 @@ type SalvageAnswer struct {
 	frame.ContinueAnswer
 }
 
-func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
-	sessions := []salvagedJSON{}
-	for _, one := range s.Sessions {
-		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
-		if one.From > 0 {
-			j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
+func (all salvages) setAnswer(env *frame.Env) {
+	answer := SalvageAnswer{Sessions: []salvagedJSON{}, SalvageParts: show.SalvageParts{Tables: []agent.SalvagedTable{}, Notes: []string{}, Complete: true}}
+	for _, s := range all {
+		for _, one := range s.Sessions {
+			j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
+			if one.From > 0 {
+				j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
+			}
+			answer.Sessions = append(answer.Sessions, j)
 		}
-		sessions = append(sessions, j)
+		answer.Repairs = append(answer.Repairs, show.PlanJSON(s.Plan))
+		answer.Tables, answer.Notes = append(answer.Tables, s.Tables...), append(answer.Notes, s.Notes...)
+		answer.Complete = answer.Complete && s.Complete()
 	}
-	env.SetAnswers(SalvageAnswer{
-		Sessions: sessions, Repairs: []show.RepairJSON{show.PlanJSON(s.Plan)},
-		SalvageParts: show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete()},
-	})
+	env.SetAnswers(answer)
 }
