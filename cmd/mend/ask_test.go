@@ -113,6 +113,22 @@ func TestFixFinishes(t *testing.T) {
 	}
 }
 
+// TestAskFolder checks that a person names the new folder of sessions if mend finds none that fits.
+func TestAskFolder(t *testing.T) {
+	for in, want := range map[string]int{"PROJECT\n": frame.ExitDone, "/nope\nPROJECT\n": frame.ExitDone, "\n": frame.ExitRefused, "/nope\n": frame.ExitRefused} {
+		ts, project, gone := newTestStore(t, 2), t.TempDir(), filepath.Join(t.TempDir(), "shop")
+		dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+gone+"'")
+		got, out, errs := ts.asking(strings.ReplaceAll(in, "PROJECT", project), 0, "fix")
+		if got != want || !strings.Contains(errs, "Where is it now?") || strings.Contains(errs, "/nope is not a folder") != strings.Contains(in, "/nope") {
+			t.Errorf("answer %q: exit code %d, want %d\n%s%s", in, got, want, out, errs)
+		}
+		folder := fmt.Sprint(damage.SQL(t, ts.path)("SELECT directory FROM session")[0]["directory"])
+		if moved := folder != gone; moved != (want == frame.ExitDone) {
+			t.Errorf("answer %q: the session is in %s", in, folder)
+		}
+	}
+}
+
 // TestAskTrim checks that fix continues with a trim for a session whose newest response failed as too long.
 func TestAskTrim(t *testing.T) {
 	const text = "Session too large to compact - context exceeds model limit even after stripping media"

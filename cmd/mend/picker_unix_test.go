@@ -300,7 +300,7 @@ func TestFixAsksForTheWay(t *testing.T) {
 		want int
 		show string
 	}{
-		"not listed":  {[][2]string{{asks, "renamed\r"}}, frame.ExitProblems, "Nothing to bring back"},
+		"not listed":  {[][2]string{{asks, "renamed\r"}, {"Where is it now?", "\n"}}, frame.ExitProblems, "Nothing to bring back"},
 		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, frame.ExitProblems, "mend restore --compaction"},
 		"deleted":     {[][2]string{{asks, "deleted\r"}}, frame.ExitProblems, "only its prompts"},
 		"damaged":     {[][2]string{{asks, "database\r"}}, frame.ExitProblems, "none of them is damaged now"},

@@ -120,6 +120,9 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 		if moved || ctx.Err() != nil {
 			return err
 		}
+		if errors.Is(err, term.ErrDeclined) { // it continues with the sessions
+			err = frame.ErrProblems
+		}
 		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
 	case "forgotten":
 		env.Say("If the agent compacted the session: %s", term.Command(w.Commands[1]))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -257,11 +258,11 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 	stays, declined := false, false
 	for i, g := range gone {
 		printGone(env, g)
-		if !ask || len(g.Proposals.All) == 0 {
+		if !ask {
 			stays = true
 			continue
 		}
-		to, err := pickPlace(ctx, env, list[i])
+		to, err := askPlace(ctx, env, list[i])
 		switch {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
 			stays, declined = true, true
@@ -312,14 +313,26 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 	}
 }
 
-// pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
-func pickPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
+// askPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
+func askPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
 		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), g.Proposals[0]), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
 		if err == nil && key != "y" {
 			err = term.ErrDeclined
 		}
 		return g.Proposals[0], err
+	}
+	for len(g.Proposals) == 0 {
+		env.PrintErr("Where is it now? (a folder; Enter: nowhere) ")
+		name, _ := term.Await(ctx, func() (string, error) { return env.Input().ReadString('\n') }) // the end of the input is an empty name
+		if name = strings.TrimSpace(name); name == "" {
+			return "", cmp.Or(ctx.Err(), term.ErrDeclined)
+		}
+		_, to, err := folders(g.Folder, name)
+		if err == nil {
+			return to, nil
+		}
+		env.PrintError(err)
 	}
 	var rows [][]any
 	for _, p := range g.Proposals {
