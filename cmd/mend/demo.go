@@ -118,7 +118,7 @@ func (d demo) printStep(format string, args ...any) {
 // mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
 	d.Printf("%s\n\n", term.Faint("$ mend "+strings.Join(args, " ")))
-	a := &frame.Env{Terminal: d.Clone()}
+	a := &frame.Env{Terminal: d.Clone(), Settings: filepath.Join(d.dir, "config.json")}
 	if d.JSON {
 		a.Out = io.Discard
 	}

@@ -35,6 +35,7 @@ type Env struct {
 	Parsed    bool            // the command line is valid and the verb runs
 	Answer    map[string]any  // for --json, printed at the end
 	JSONLines bool            // the answer is the last of several JSON lines
+	Settings  string          // the file of settings for repairs; "" for the user's
 	stores    int             // number of stores that [Env.NextStore] has named
 	Unkept    error           // why the kept copies cannot be used, see [WithKept]
 	kept      map[string]bool // sessions with a copy; nil until needed

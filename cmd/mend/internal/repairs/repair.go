@@ -515,7 +515,10 @@ func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
 // an error's text.
 func repairRequest(ctx context.Context, env *frame.Env, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
 	r = repair.Request{Latent: f.latent, Force: f.Force, All: f.all, SetAside: f.setAside}
-	path, _ := config.Path() // without a home folder there is no file
+	path := env.Settings
+	if path == "" {
+		path, _ = config.Path() // without a home folder there is no file
+	}
 	c, err := frame.LoadSettingsFrom(path, nil)
 	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names the ignored settings
 		return r, nil, err
