@@ -25,8 +25,8 @@ type Installer interface {
 	// Status compares what is installed with what s would install. The error means that the text could not
 	// be parsed.
 	Status(text []byte, s Setup) (Status, error)
-	// Notes returns what a user should know after text was installed.
-	Notes(text []byte, s Setup) []string
+	// Warnings returns what keeps the agent from starting mend after text was installed.
+	Warnings(text []byte) []string
 	// Event reads the input that the agent passes to the command for one event of a session. The error
 	// wraps [errors.ErrUnsupported] if the command serves the agent until it ends.
 	Event(input []byte) (Event, error)
@@ -95,6 +95,9 @@ type Event struct {
 
 // A BaseInstaller is embedded in an [Installer] whose agent starts mend once, and talks to it over a pipe.
 type BaseInstaller struct{}
+
+// Warnings implements [Installer].
+func (BaseInstaller) Warnings([]byte) []string { return nil }
 
 // Event implements [Installer].
 func (BaseInstaller) Event([]byte) (Event, error) { return Event{}, errors.ErrUnsupported }

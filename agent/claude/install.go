@@ -24,9 +24,9 @@ func (Agent) Installer() agent.Installer {
 		Done:   "Sessions of Claude Code that start from now on use it.",
 		Repair: "type these two lines:\n! mend fix %[1]s --force --yes\n/resume %[1]s",
 		Opener: func() agent.Agent { return Agent{Except: Ancestors()} },
-		Warnings: func(text []byte) []string {
+		Disabled: func(text []byte) []string {
 			if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {
-				return []string{`note: these settings turn all hooks off: "disableAllHooks"`}
+				return []string{`these settings turn all hooks off: "disableAllHooks"`}
 			}
 			return nil
 		},

@@ -25,7 +25,7 @@ func (Agent) Installer() agent.Installer {
 			"runs none.",
 		Repair:   "end Codex, and run: mend fix %[1]s",
 		Opener:   func() agent.Agent { return Agent{} },
-		Warnings: func([]byte) []string { return warnings() },
+		Disabled: func([]byte) []string { return warnings() },
 	}
 }
 
@@ -42,12 +42,12 @@ func warnings() (notes []string) {
 	}
 	for _, name := range []string{"hooks", "codex_hooks"} {
 		if settings.Features[name] == false {
-			notes = append(notes, fmt.Sprintf("note: %s turns all hooks off: features.%s", file, name))
+			notes = append(notes, fmt.Sprintf("%s turns all hooks off: features.%s", file, name))
 		}
 	}
 	delete(settings.Hooks, "state") // has no hooks: it records which ones are trusted
 	if len(settings.Hooks) > 0 {
-		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs the hooks of both files, and reports that "+
+		notes = append(notes, fmt.Sprintf("%s has hooks, too: Codex runs the hooks of both files, and reports that "+
 			"when it starts", file))
 	}
 	return notes

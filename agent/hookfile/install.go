@@ -32,7 +32,7 @@ type File struct {
 	Repair       string // a format: how the user repairs a session with an id
 
 	Opener   func() agent.Agent                            // opens the store for an event
-	Warnings func(text []byte) []string                    // explains what keeps the agent from running the hooks
+	Disabled func(text []byte) []string                    // explains what keeps the agent from running the hooks
 	Repaired func(h change.Head, why, entry string) string // see [agent.Event]; nil without AtEnd
 }
 
@@ -128,23 +128,10 @@ func (f File) hooks(s agent.Setup) []Hook {
 	return all
 }
 
-// Notes implements [agent.Installer].
-func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
+// Warnings implements [agent.Installer].
+func (f File) Warnings(text []byte) []string {
 	_, text = f.cutMark(text)
-	notes = f.Warnings(text)
-	if s.Keep {
-		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is "+
-			"deleted or cut short.")
-	}
-	switch text := "When a damaged session is resumed, mend reports that, and how to repair it."; {
-	case s.Repair:
-		return append(notes, "When a session ends, and when it is resumed, mend repairs what the provider would "+
-			"refuse, if that loses nothing that can be read. A session that is already open shows the repair after /resume.")
-	case f.AtEnd:
-		return append(notes, text+" With --repair it repairs the session.")
-	default:
-		return append(notes, text)
-	}
+	return f.Disabled(text)
 }
 
 // Uninstall implements [agent.Installer]. A file that would be empty is removed.

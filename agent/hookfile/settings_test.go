@@ -128,7 +128,7 @@ func TestRemoveManyHooks(t *testing.T) {
 func TestMarked(t *testing.T) {
 	const text = "\ufeff{\n  \"cleanupPeriodDays\": 20\n}\n"
 	setup := agent.Setup{Program: "/opt/mend"}
-	f := hookfile.File{Agent: "a", Marked: true, Warnings: func([]byte) []string { return nil }}
+	f := hookfile.File{Agent: "a", Marked: true, Disabled: func([]byte) []string { return nil }}
 	with, err := f.Install([]byte(text), setup)
 	if rest, ok := strings.CutPrefix(string(with), "\ufeff"); err != nil || !ok || !json.Valid([]byte(rest)) {
 		t.Fatalf("Install = %q, %v", with, err)

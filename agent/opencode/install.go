@@ -187,9 +187,3 @@ func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	}
 	return status, err
 }
-
-func (p plugin) Notes([]byte, agent.Setup) []string {
-	return []string{`Before each prompt it repairs the session, unless readable text would be lost. Setting: preflight.
-With any plugin, ` + p.program.title + ` installs npm packages at its next start. ` +
-		`Without a network that takes about a minute.`}
-}

@@ -62,8 +62,9 @@ to trust the hook at its next start. Install leaves all other bytes of these fil
 
 Install does this for each agent with sessions on this machine, and asks once; --agent names
 one agent, which may have no sessions yet. It installs for all projects, or with --project
-for the current one. The agent loads the plugin or hook at its next start. The flags --store
-and --hooks are kept when you install again.
+for the current one. The agent loads the plugin or hook at its next start; with any plugin,
+OpenCode then installs npm packages, which takes about a minute without a network. The flags
+--store and --hooks are kept when you install again.
 
 The plugin repairs a broken session before each prompt, so that you see no error, but only if
 the repair loses nothing that can be read. Faults that only the provider can detect are
@@ -156,16 +157,27 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 		}
 		f.setup.Keep = keep
 	}
-	plugins := []show.PluginJSON{}
+	plugins, installed := []show.PluginJSON{}, false
 	for _, p := range all {
-		if err := p.apply(f); err != nil {
-			if err = failed(p.installation, err); err != nil {
-				return err
-			}
+		if err := p.apply(f); err == nil {
+			installed = !f.remove && !f.DryRun
+		} else if err = failed(p.installation, err); err != nil {
+			return err
 		}
 		plugins = append(plugins, states(env, p.agent)...)
 	}
 	env.SetAnswers(PluginsAnswer{plugins})
+	if !installed {
+		return left
+	}
+	if f.setup.Keep {
+		left = fail.Worst(left, agreeToKeep(env))
+	}
+	undo := []string{"install", "--remove"}
+	if f.project {
+		undo = append(undo, "--project")
+	}
+	env.Say("Undo: %s", term.Command(env.CommandLine(undo...)))
 	return left
 }
 
@@ -238,10 +250,7 @@ func (p *installPlan) apply(f installFlags) (err error) {
 		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
 		return nil
 	}
-	if err = p.write(p.now, p.after, p.mode); err == nil && !f.remove && p.setup.Keep {
-		err = agreeToKeep(p.Env)
-	}
-	if err != nil {
+	if err = p.write(p.now, p.after, p.mode); err != nil {
 		return err
 	}
 	about := p.Installation()
@@ -250,12 +259,8 @@ func (p *installPlan) apply(f installFlags) (err error) {
 		return nil
 	}
 	p.Say("%s %s. %s", term.Good("Installed"), p.file(), about.Done)
-	for _, note := range p.Notes(p.after, p.setup) {
-		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
-			p.Note(text)
-		} else {
-			p.Say("%s", term.Faint(term.Lines(strings.Split(note, "\n"))))
-		}
+	for _, text := range p.Warnings(p.after) {
+		p.Note(text)
 	}
 	p.noteSettings(p.after)
 	return nil

@@ -263,7 +263,7 @@ func keepOffer(dir string) string {
 // keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
-		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend config set keep false\" turns automatic copies off."
+		", which only you can read. \"mend forget SESSION\" erases those of one; \"mend config set keep false\" ends automatic copies."
 }
 
 // askKeep asks, during an installation, whether to make copies at the end of turns. Without a terminal the answer is
