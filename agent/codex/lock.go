@@ -44,7 +44,11 @@ func (s *store) whyBusy(id string) string {
 	if len(held) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Codex has it open as process %d; end that first", held[0])
+	who := "in a process of another machine, container or user"
+	if held[0] != 0 {
+		who = fmt.Sprintf("as process %d", held[0])
+	}
+	return fmt.Sprintf("Codex has it open %s; end that first", who)
 }
 
 // lock takes the lock of a session as Codex does, and returns a function that releases it. The error wraps
