@@ -155,11 +155,12 @@ type Selection struct {
 
 // Select returns the selected sessions of the store, each followed by its subagents. A use of a subagent is a use of
 // its session. A subagent's session is only selected with its parent, unless it is named. A session that has the
-// beginning of another one that is not selected is only selected if it is named.
-func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
+// beginning of another one that is not selected is only selected if it is named. stay is the number of sessions that are
+// not selected only because of a later use of a subagent or such a beginning.
+func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, stay int, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	children, known := map[string][]change.Head{}, map[string]bool{}
 	for _, h := range heads {
@@ -208,12 +209,16 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 		for _, one := range all {
 			used = max(used, one.Updated, one.Created)
 		}
-		if s.Before.IsZero() || used > 0 && time.UnixMilli(used).Before(s.Before) {
+		isOld := func(used int64) bool { return used > 0 && time.UnixMilli(used).Before(s.Before) }
+		if s.Before.IsZero() || isOld(used) {
 			selected = append(selected, all...)
+		} else if isOld(max(h.Updated, h.Created)) {
+			stay++
 		}
 	}
 	for open := openForks(selected, heads); len(open) > 0 && len(named) == 0; open = openForks(selected, heads) {
+		stay += len(open)
 		selected = slices.DeleteFunc(selected, func(h change.Head) bool { return open[h.ID] != "" })
 	}
-	return selected, nil
+	return selected, stay, nil
 }

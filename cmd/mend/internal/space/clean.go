@@ -95,7 +95,7 @@ others. If a session is shared, its page stays on the web; clean names such sess
 				return err
 			}
 			return runClean(cmd.Context(), env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
-				r.Sessions, err = s.selectSessions(ctx, c)
+				r.Sessions, err = s.selectSessions(ctx, env, c)
 				return r, err
 			})
 		},
@@ -123,8 +123,8 @@ type cleanSelection struct {
 	named []frame.NamedSession
 }
 
-// selectSessions returns the sessions of a store to clean.
-func (s *cleanSelection) selectSessions(ctx context.Context, c *mend.Store) ([]change.Head, error) {
+// selectSessions returns the sessions of a store to clean, and prints why others stay.
+func (s *cleanSelection) selectSessions(ctx context.Context, env *frame.Env, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
 		if h.StoreID.Same(c.ID()) {
@@ -134,7 +134,11 @@ func (s *cleanSelection) selectSessions(ctx context.Context, c *mend.Store) ([]c
 	if len(s.named) > 0 && len(here.Named) == 0 {
 		return nil, nil
 	}
-	return c.Select(ctx, here)
+	found, stay, err := c.Select(ctx, here)
+	if stay > 0 {
+		env.Say("%s: a subagent was used later, or a session that was forked from it stays.", term.CountWords(stay, "session stays", "sessions stay"))
+	}
+	return found, err
 }
 
 // selection returns the sessions selected by flags and names.
@@ -175,7 +179,7 @@ moved to the journal, and "mend undo" restores them.`,
 				return err
 			}
 			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
-				heads, err := s.selectSessions(cmd.Context(), c)
+				heads, err := s.selectSessions(cmd.Context(), env, c)
 				if err != nil {
 					return &cleaning{}, err
 				}
