@@ -211,7 +211,7 @@ func (f File) Event(input []byte) (e agent.Event, err error) {
 		Event      string `json:"hook_event_name"`
 	}
 	if err := json.Unmarshal(input, &in); err != nil {
-		return e, fmt.Errorf("reading the event: %w", err)
+		return e, fmt.Errorf("reading the event: want one JSON object of %s: %w", f.Title, err)
 	}
 	if !filepath.IsAbs(in.Transcript) || in.Session == "" || !strings.HasSuffix(in.Transcript, in.Session+".jsonl") {
 		return e, fmt.Errorf("reading the event: %q is not the transcript of session %q", in.Transcript, in.Session)

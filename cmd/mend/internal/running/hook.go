@@ -22,6 +22,7 @@ import (
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
+	"mend/internal/fail"
 	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/mend"
@@ -84,6 +85,9 @@ func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	signal.Ignore(syscall.SIGPIPE)
 	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
 	hello, err := pipe.Handshake(ctx, lines, env.Opt.Journal.Version)
+	if errors.Is(err, io.EOF) {
+		return fail.New(fail.Usage, "\"mend install\" writes the plugin that starts it", "hook got no input: it expects JSON lines from the plugin")
+	}
 	if err != nil {
 		return err
 	}
