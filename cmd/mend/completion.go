@@ -84,6 +84,7 @@ func addCompletions(env *frame.Env, cmd *cobra.Command) {
 			if len(positions) == 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
+			env.Also = alsoNamed[cmd.Name()]
 			return frame.Candidates(cmd, env, positions[min(len(args), len(positions)-1)], args, start, "")
 		}
 	}
@@ -96,6 +97,7 @@ func addCompletions(env *frame.Env, cmd *cobra.Command) {
 			if i := strings.LastIndexByte(start, ','); f.Value.Type() == "stringSlice" && i >= 0 {
 				before, start = start[:i+1], start[i+1:]
 			}
+			env.Also = alsoNamed[cmd.Name()]
 			return frame.Candidates(cmd, env, flagCompletions[f.Name], args, start, before)
 		})
 	}

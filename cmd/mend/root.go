@@ -66,12 +66,31 @@ Without a command it shows what is broken, and what to do next.`,
 	return root
 }
 
+// alsoNamed has the verbs that accept names of sessions which no store has, with the sources of these.
+var alsoNamed = map[string]frame.Sources{
+	"restore": {Gone: true},
+	"forget":  {Copies: true, Journal: true},
+	"log":     {Copies: true, Journal: true},
+	"undo":    {Journal: true},
+}
+
+// emptyArgs has the verbs that accept an empty argument, with the number of arguments before it.
+var emptyArgs = map[string]int{
+	"config set": 1, // the value of a setting
+	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
+}
+
 // markParsed wraps the verb and its subcommands with what has to happen before each runs.
 func markParsed(env *frame.Env, verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a help topic has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			env.Parsed, env.Command = true, frame.CommandName(cmd)
-			if err := frame.RefuseEmpty(cmd, args); err != nil {
+			env.Also = alsoNamed[env.Command]
+			full := args
+			if n, ok := emptyArgs[env.Command]; ok {
+				full = args[:n]
+			}
+			if err := frame.RefuseEmpty(cmd, full); err != nil {
 				return err
 			}
 			env.Opt.Journal.Context = cmd.Context()

@@ -53,9 +53,9 @@ const titleOfSession = "title of "
 
 // CompleteSessions returns the sessions with their titles, the newest first, then the titles. It prints no notes.
 func CompleteSessions(ctx context.Context, env *Env, _ []string) (all []cobra.Completion) {
-	quiet := Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, Opt: env.Opt, AgentName: env.AgentName, Command: env.Command}
+	quiet := Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, Opt: env.Opt, AgentName: env.AgentName, Command: env.Command, Also: env.Also}
 	quiet.Opt.Note = nil
-	named, _, _ := NamedSessions(ctx, &quiet, AlsoNamed[env.Command])
+	named, _, _ := NamedSessions(ctx, &quiet, env.Also)
 	for _, h := range named {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
 	}

@@ -34,6 +34,7 @@ type Env struct {
 	Command   string          // the verb, as in "plugin install"
 	Parsed    bool            // the command line is valid and the verb runs
 	Answer    map[string]any  // for --json, printed at the end
+	Also      Sources         // of sessions that the verb's names can mean
 	JSONLines bool            // the answer is the last of several JSON lines
 	Settings  string          // the file of settings for repairs; "" for the user's
 	stores    int             // number of stores that [Env.NextStore] has named

@@ -64,16 +64,8 @@ type NamedSession struct {
 // Sources are the sources of sessions that a name can mean, besides the stores.
 type Sources struct {
 	Gone    bool // restorable sessions, from a copy or from another store of the agent
-	copies  bool // all copies
-	journal bool
-}
-
-// AlsoNamed has the sources for the verbs that accept names of sessions which no store has.
-var AlsoNamed = map[string]Sources{
-	"restore": {Gone: true},
-	"forget":  {copies: true, journal: true},
-	"log":     {copies: true, journal: true},
-	"undo":    {journal: true},
+	Copies  bool // all copies
+	Journal bool
 }
 
 // NamedSessions returns all sessions that a name can mean, from the stores of all agents: sessions that an
@@ -97,7 +89,7 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 		}
 	}
 	switch {
-	case also.copies:
+	case also.Copies:
 		err = WithKept(env, func(k *keep.Keep) error {
 			if k == nil {
 				return nil
@@ -127,7 +119,7 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 			return cmp.Or(err, ctx.Err())
 		})
 	}
-	if also.journal && err == nil {
+	if also.Journal && err == nil {
 		for e, failed := range env.Opt.Journal.Each(journal.Query{Agent: env.AgentName}) {
 			if failed != nil {
 				if !errors.Is(failed, journal.ErrDamaged) { // the readable part is enough to find a session
@@ -166,7 +158,7 @@ func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []Name
 // journal is looked up without reading a store. unread is the worst error of the stores that cannot be read: a session
 // that is not found may be in one of them.
 func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found []NamedSession, unread, err error) {
-	if also.journal && len(names) == 1 {
+	if also.Journal && len(names) == 1 {
 		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName})
 		if err != nil && !errors.Is(err, journal.ErrDamaged) {
 			return nil, nil, err
@@ -200,7 +192,7 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 func severalAgents(env *Env, also Sources, es []change.Entry) bool {
 	agent := es[0].Store.Agent
 	several := slices.ContainsFunc(es, func(e change.Entry) bool { return e.Store.Agent != agent })
-	if !several && also.copies {
+	if !several && also.Copies {
 		_ = env.Opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error { // unreadable copies do not hide the entries
 			return k.Each(keep.Query{Session: es[0].Session, Agent: env.AgentName}, func(s *keep.State) { several = several || s.Store.Agent != agent })
 		})
@@ -210,10 +202,9 @@ func severalAgents(env *Env, also Sources, es []change.Entry) bool {
 
 // FindSessions is [LookUp] for a verb that continues without the stores that cannot be read.
 func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession, error) {
-	also := AlsoNamed[env.Command]
-	found, unread, err := LookUp(ctx, env, also, names)
+	found, unread, err := LookUp(ctx, env, env.Also, names)
 	missing := unread != nil && !errors.Is(unread, mend.ErrNoStore)
-	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && also == (Sources{})) {
+	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && env.Also == (Sources{})) {
 		return nil, unread // the session may be in an unreadable store
 	}
 	if missing && err == nil {

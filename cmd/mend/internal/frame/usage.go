@@ -67,19 +67,10 @@ func AtMostOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// emptyArgs has the verbs that accept an empty argument, with the number of arguments before it.
-var emptyArgs = map[string]int{
-	"config set": 1, // the value of a setting
-	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
-}
-
 // RefuseEmpty returns an error if an argument or the value of a flag is empty. It usually comes from an unset variable
 // of a script, and must not mean "all" or "the newest".
 func RefuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	isEmpty := func(s string) bool { return strings.TrimSpace(s) == "" }
-	if n, ok := emptyArgs[CommandName(cmd)]; ok {
-		args = args[:n]
-	}
 	if i := slices.IndexFunc(args, isEmpty); i >= 0 {
 		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "argument %d of %s is empty", i+1, CommandName(cmd))
 	}

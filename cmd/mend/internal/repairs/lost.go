@@ -62,7 +62,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		}
 		return true, runWay(ctx, env, f, readWays()[0])
 	}
-	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
+	found, unread, err := frame.LookUp(ctx, env, frame.Sources{Gone: true}, []string{name})
 	switch {
 	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // may not be a title
 		printAPIError(env, readings[0])

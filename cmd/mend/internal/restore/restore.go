@@ -271,7 +271,7 @@ func newRestorableJSON(env *frame.Env, x frame.Restorable) restorableJSON {
 
 // runRestore restores the session that the user names.
 func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, r mend.RestoreRequest) error {
-	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
+	found, unread, err := frame.LookUp(ctx, env, frame.Sources{Gone: true}, []string{name})
 	switch {
 	case errors.Is(err, mend.ErrNoSession) && unread != nil:
 		return lostStore(env, unread) // an unreadable store may have the session
