@@ -216,6 +216,8 @@ func TestRealExpiring(t *testing.T) {
 		{`{"cleanupPeriodDays": 1.5}`, 40, false, ""},
 		{`{"cleanupPeriodDays": null}`, 40, false, ""},
 		{`{"cleanupPeriodDays": 50, "model": 7}`, 40, true, ""},
+		{`{"cleanupPeriodDays": 50}`, 40, true, `{"model": 7}`},
+		{`{"cleanupPeriodDays": 5, "nosuch": 7, "env": {"A": 1}, "hooks": {"NoSuchEvent": []}, "permissions": {"allow": [7]}}`, 6, false, ""},
 		{`{"cleanupPeriodDays": 5`, 40, false, ""},
 		{"\ufeff" + `{"cleanupPeriodDays": 50}`, 40, false, ""},
 		{"\ufeff" + `{"cleanupPeriodDays": 5}`, 6, false, ""},
