@@ -129,11 +129,11 @@ func checkWidth(t *testing.T, path string, width int, dark bool) {
 	}
 }
 
-// writePicture writes the picture with its 64 most frequent colours, which takes a third of the space.
+// writePicture writes the picture with its 256 most frequent colours, which takes less space.
 func writePicture(t *testing.T, picture image.Image, colours map[color.Color]int) {
 	t.Helper()
 	frequent := slices.SortedFunc(maps.Keys(colours), func(a, b color.Color) int { return colours[b] - colours[a] })
-	small := image.NewPaletted(picture.Bounds(), frequent[:min(64, len(frequent))])
+	small := image.NewPaletted(picture.Bounds(), frequent[:min(256, len(frequent))])
 	draw.Draw(small, small.Bounds(), picture, image.Point{}, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
