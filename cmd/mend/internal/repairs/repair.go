@@ -148,6 +148,11 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		if left = env.Both(ctx, left, err); ctx.Err() != nil {
 			return left
 		}
+		if !r.named {
+			if err := c.CheckAccess(); err != nil { // sessions that are not listed may be broken
+				left = env.SkipStore(ctx, left, err)
+			}
+		}
 	}
 	moves := offers && r.leaveToMove()
 	left = r.finish(left)
