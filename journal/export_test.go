@@ -91,6 +91,16 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// An image of three chunks is as it was after its export.
+func TestExportOfChunks(t *testing.T) {
+	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: make([]byte, 2*boltfile.ChunkSize+1)}})
+	want := mustVerify(t, j)
+	if got, err := VerifyExport(t.Context(), bytes.NewReader(export(t, j, true)), want.Head); err != nil || got != want {
+		t.Errorf("VerifyExport = %+v, %v, want %+v", got, err, want)
+	}
+}
+
 // Every changed value, and every member or line that was removed, added or moved, is detected.
 func TestExportTampered(t *testing.T) {
 	storetest.Long(t)
@@ -110,6 +120,9 @@ func TestExportTampered(t *testing.T) {
 		refused("a line is cut", with(i, line[:len(line)/2])...)
 		refused("a line is missing", append(append([][]byte(nil), lines[:i]...), lines[i+1:]...)...)
 		refused("a line comes twice", append(append([][]byte(nil), lines[:i+1]...), lines[i:]...)...)
+		if i == len(lines)-1 {
+			refused("a piece of a line follows", append(slices.Clone(lines), []byte(`{"type":"x"}`))...)
+		}
 		refused("a member comes twice", with(i, bytes.Replace(line, []byte("{"), []byte(`{"type":"x",`), 1))...)
 		if why := refused("a blank is added", with(i, bytes.Replace(line, []byte(":"), []byte(": "), 1))...); !strings.HasSuffix(why, fmt.Sprintf("line %d differs", i+1)) {
 			t.Errorf("a blank is added to line %d: %s", i+1, why)
