@@ -112,17 +112,9 @@ func uri(path, query string) string {
 	return "file:" + escape(path) + "?" + query
 }
 
-// escape escapes every byte of a path that has a special meaning in a URI.
+// escape escapes the bytes of a path that have a special meaning in a URI of SQLite.
 func escape(path string) string {
-	var b strings.Builder
-	for i := range len(path) {
-		if c := path[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("%?#&=+", rune(c)) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
+	return strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23", "&", "%26", "=", "%3D").Replace(path)
 }
 
 // close closes the connection. After an error side files may remain.

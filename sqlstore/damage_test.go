@@ -226,3 +226,61 @@ func TestVirtualTable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDamageNames: the check of the file names the damaged tables and indexes, and no index if more may be damaged.
+func TestDamageNames(t *testing.T) {
+	whole, _ := dbtest.Unpack(t, "1.18.33")
+	pages := treePages(t, whole)
+	for name, c := range map[string]struct {
+		do                       func(b []byte)
+		tables, indexes, touched []string
+	}{
+		"an index": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])) }, nil, []string{"session_project_idx"}, []string{"session"}},
+		"two indexes of one": {func(b []byte) {
+			clear(rootOf(b, pages["session_project_idx"]))
+			clear(rootOf(b, pages["session_parent_idx"]))
+		}, nil, []string{"session_parent_idx", "session_project_idx"}, []string{"session"}},
+		"and the free list": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])); b[39]++ }, nil, nil, nil},
+		"a table":           {func(b []byte) { clear(rootOf(b, pages["todo"])) }, []string{"todo"}, nil, []string{"todo"}},
+	} {
+		path := filepath.Join(t.TempDir(), dbtest.Name)
+		b := []byte(dbtest.Files(t, whole)[dbtest.Name])
+		c.do(b)
+		dbtest.Write(t, path, string(b))
+		var damage *change.DamagedError
+		if err := open(t, path, sqlstore.Options{}).CheckFile(t.Context(), change.CheckAll); !errors.As(err, &damage) {
+			t.Errorf("%s: CheckFile = %v", name, err)
+			continue
+		}
+		slices.Sort(damage.Indexes)
+		if !slices.Equal(damage.Tables, c.tables) || !slices.Equal(damage.Indexes, c.indexes) || !slices.Equal(damage.Touched, c.touched) {
+			t.Errorf("%s: %+v", name, damage)
+		}
+	}
+}
+
+func rootOf(data []byte, pages []int) []byte { return data[(pages[0]-1)*pageSize:][:pageSize] }
+
+// TestLogOfOtherState: a -wal that belongs to another state of the file is damage.
+func TestLogOfOtherState(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	var states []map[string]string
+	for n := range 3 {
+		c := dbtest.Agent(t, path)
+		dbtest.Exec(t, c, "CREATE TABLE extra%d (x)", n)
+		states = append(states, dbtest.Files(t, path))
+		dbtest.Exec(t, c, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	for _, db := range []int{0, 2} {
+		for _, wal := range []int{0, 2} {
+			path := filepath.Join(t.TempDir(), dbtest.Name)
+			dbtest.Write(t, path, states[db][dbtest.Name])
+			dbtest.Write(t, path+"-wal", states[wal][dbtest.Name+"-wal"])
+			err := open(t, path, sqlstore.Options{}).CheckFile(t.Context(), change.CheckLog)
+			damage, damaged := errors.AsType[*change.DamagedError](err)
+			if damaged != (db != wal) || damaged && !damage.WAL {
+				t.Errorf("state %d with the -wal of %d: CheckFile = %v", db, wal, err)
+			}
+		}
+	}
+}

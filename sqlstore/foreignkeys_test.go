@@ -71,6 +71,39 @@ func TestParents(t *testing.T) {
 	dbtest.Run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
 }
 
+// TestAllowMissingParent: such a plan may create a row without its parent, as an undo of what had none, but it leaves no
+// child without its parent.
+func TestAllowMissingParent(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	ops := deleteAll(load(t, s, id))
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops[len(ops)-1:], AllowMissingParent: true})
+	if !hasConflict(conflictsIn(err), "still refers to it") {
+		t.Errorf("deleting a session alone: %v", err)
+	}
+	dbtest.Run(t, s, ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(ops)[11:12], AllowMissingParent: true})
+	dbtest.Must(t, err)
+	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+		t.Errorf("creating a part without its message: %+v, %v", out, err)
+	}
+}
+
+// TestForeignKeyToOtherColumn: a foreign key may name a column that is not the primary key.
+func TestForeignKeyToOtherColumn(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	ops := deleteAll(load(t, s, id))
+	dbtest.Alter(t, path, "CREATE UNIQUE INDEX other ON session (slug)", "CREATE TABLE extra (id PRIMARY KEY, s REFERENCES session (slug))")
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); err != nil {
+		t.Errorf("no row refers to it: %v", err)
+	}
+	dbtest.Alter(t, path, "INSERT INTO extra SELECT 'x', slug FROM session")
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !hasConflict(conflictsIn(err), "a row of extra still refers to it") {
+		t.Errorf("a row refers to it: %v", err)
+	}
+}
+
 // TestOrphanHidesNoMissingParent deletes an orphan and creates a row without a parent. SQLite's
 // deferred foreign keys count both together, and would commit that.
 func TestOrphanHidesNoMissingParent(t *testing.T) {
@@ -177,8 +210,8 @@ func TestReadAgain(t *testing.T) {
 		})
 		now := load(t, s, id).Title
 		if times == readTries {
-			if !errors.Is(err, change.ErrLocked) {
-				t.Errorf("changing %d times: %v, want busy", times, err)
+			if !errors.Is(err, change.ErrLocked) || strings.Contains(err.Error(), "has it open") {
+				t.Errorf("changing %d times: %v, want busy, and that nobody has it open", times, err)
 			}
 			continue
 		}

@@ -2,14 +2,21 @@ package sqlstore_test
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
 	"mend/internal/processes"
 	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 
@@ -36,6 +43,63 @@ func TestHolders(t *testing.T) {
 	}
 	dbtest.Must(t, in.Close())
 	_ = cmd.Wait() // the end of its input is an error of read
+}
+
+// TestLockedBy: the error of a locked database names the processes that have it open.
+func TestLockedBy(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{BusyTimeout: time.Millisecond})
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}})
+	dbtest.Must(t, err)
+	dbtest.Exec(t, dbtest.Agent(t, path), "BEGIN IMMEDIATE")
+	cmd := exec.Command("sh", "-c", `exec 3<"$1"; echo open; read end`, "sh", path)
+	in, said := storetest.StartPiped(t, cmd)
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), st)
+	if err != nil || !errors.Is(out.Cause, change.ErrLocked) || !strings.Contains(out.Cause.Error(), ": sh (process ") {
+		t.Errorf("Commit = %+v, %v, want the name of the process", out, err)
+	}
+	dbtest.Must(t, in.Close())
+	_ = cmd.Wait() // the end of its input is an error of read
+}
+
+// TestHoldersUnseen: a connection is found by its lock, if the files of its process cannot be seen.
+func TestHoldersUnseen(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	dbtest.Exec(t, dbtest.Agent(t, path), "SELECT 1 FROM session") // of this process, which is no other
+	if who, err := s.Holders(t.Context()); err != nil || !slices.Equal(who, []string{"a process of another machine or container"}) {
+		t.Errorf("Holders = %q, %v", who, err)
+	}
+}
+
+// TestLock: the lock for a change of the whole file keeps connections out, and is waited for.
+func TestLock(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	unlock, err := s.File().Lock()
+	dbtest.Must(t, err)
+	if err := try(t, path); err != nil {
+		t.Errorf("reading while it is locked: %v", err)
+	}
+	if c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE); err != nil || c.Exec("SELECT 1 FROM session") == nil {
+		t.Errorf("a connection can be made while it is locked, %v", err)
+	} else {
+		dbtest.Must(t, c.Close())
+	}
+	if _, err := s.File().Lock(); err == nil || !strings.Contains(err.Error(), "another program has locked the database") {
+		t.Errorf("Lock of a locked database = %v", err)
+	}
+	time.AfterFunc(100*time.Millisecond, unlock)
+	unlock, err = s.File().Lock()
+	dbtest.Must(t, err)
+	unlock()
+	dbtest.Must(t, os.Remove(path))
+	if _, err := s.File().Lock(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Lock of a missing file = %v", err)
+	}
 }
 
 // TestHoldersOfMend: another process of mend that has the database open is waited for.

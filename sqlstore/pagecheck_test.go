@@ -105,6 +105,24 @@ func TestCheckedPath(t *testing.T) {
 	}
 }
 
+// TestCheckedTable: a table with an index that mend cannot look into is checked as a whole.
+func TestCheckedTable(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		path, id := dbtest.Unpack(t, "1.18.33")
+		dbtest.Alter(t, path, "CREATE INDEX partial ON session (title) WHERE title > ''")
+		if damaged {
+			pages := treePages(t, path)
+			b := []byte(dbtest.Files(t, path)[dbtest.Name])
+			clear(rootOf(b, pages["session_parent_idx"]))
+			dbtest.Write(t, path, string(b))
+		}
+		s := open(t, path, sqlstore.Options{})
+		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}}); errors.Is(err, sqlstore.ErrUnusable) != damaged || (err == nil) == damaged {
+			t.Errorf("damaged %t: Prepare = %v", damaged, err)
+		}
+	}
+}
+
 // TestCheckedPathInLog: a page that an agent wrote to the -wal is checked, too.
 func TestCheckedPathInLog(t *testing.T) {
 	path := severalSessions(t)

@@ -87,6 +87,16 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestFolderNotWritable: a change is refused if the -wal could not be made.
+func TestFolderNotWritable(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	openUp(t, filepath.Dir(path))
+	dbtest.Must(t, os.Chmod(path, 0o666))
+	if said, ok := asNobody(t, "write", path, id); ok || !strings.Contains(said, "permission denied") {
+		t.Errorf("writing: %s", said)
+	}
+}
+
 // TestFIFO: a named pipe is refused without waiting for a writer.
 func TestFIFO(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
@@ -166,4 +176,45 @@ func smallDisk(t *testing.T, kb int) string {
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir
+}
+
+// TestCheckSpace: an eighth and a megabyte more than needed must be free.
+func TestCheckSpace(t *testing.T) {
+	dir := smallDisk(t, 8<<10)
+	for needed, fits := range map[int64]bool{0: true, 5 << 20: true, 6_600_000: false, 7 << 20: false} {
+		if err := sqlstore.CheckSpace(dir, needed, "it needs"); (err == nil) != fits || err != nil && !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("CheckSpace of %d bytes = %v, want that they fit %t", needed, err, fits)
+		}
+	}
+	if err := sqlstore.CheckSpace(dir, 7<<20, "it needs"); !strings.Contains(err.Error(), "it needs up to 9 MB there, and 8 MB are free") {
+		t.Errorf("CheckSpace = %v", err)
+	}
+}
+
+// TestOwnerOfSideFiles: side files that root makes belong to the owner of the database, who could not write to them else.
+func TestOwnerOfSideFiles(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other users")
+	}
+	path, id := dbtest.Unpack(t, "1.18.33")
+	dbtest.Must(t, os.Chown(path, nobody, nobody))
+	var owners []uint32
+	s := open(t, path, sqlstore.Options{Step: func(what string) error {
+		if what == "begin" {
+			for _, suffix := range []string{"-wal", "-shm"} {
+				info, err := os.Stat(path + suffix)
+				if err != nil {
+					return err
+				}
+				owners = append(owners, info.Sys().(*syscall.Stat_t).Uid)
+			}
+		}
+		return nil
+	}})
+	if out := dbtest.Run(t, s, []change.Op{titleOp(s, id)}); out.State != change.Committed {
+		t.Errorf("%+v", out)
+	}
+	if len(owners) != 2 || owners[0] != nobody || owners[1] != nobody {
+		t.Errorf("the side files belong to %v, want %d", owners, nobody)
+	}
 }

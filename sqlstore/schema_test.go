@@ -10,6 +10,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/test/dbtest"
 	"mend/sqlstore"
 )
@@ -215,5 +216,87 @@ func TestDefaultRow(t *testing.T) {
 	}
 	if row, err := s.DefaultRow(t.Context(), change.KindFile); err != nil || len(row.Cols.Names()) > 0 {
 		t.Errorf("the row of a file has %v, %v", row.Cols.Names(), err)
+	}
+}
+
+// TestOptionalTable: an optional table is used if it has the columns and the unique index of its spec.
+func TestOptionalTable(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	for _, c := range []struct {
+		spec sqlstore.TableSpec
+		do   string
+		want bool
+	}{
+		{sqlstore.TableSpec{Columns: []string{"a"}}, "", false},
+		{sqlstore.TableSpec{Columns: []string{"a"}}, "CREATE TABLE extra (b)", false},
+		{sqlstore.TableSpec{Columns: []string{"a"}}, "CREATE TABLE extra (a)", true},
+		{sqlstore.TableSpec{Columns: []string{"a"}, Unique: []string{"a", "b"}}, "CREATE TABLE extra (a, b)", false},
+		{sqlstore.TableSpec{Columns: []string{"a"}, Unique: []string{"a", "b"}}, "CREATE TABLE extra (a, b); CREATE INDEX extra_ab ON extra (a, b)", false},
+		{sqlstore.TableSpec{Columns: []string{"a"}, Unique: []string{"a", "b"}}, "CREATE TABLE extra (a, b, UNIQUE (b, a))", false},
+		{sqlstore.TableSpec{Columns: []string{"a"}, Unique: []string{"a", "b"}}, "CREATE TABLE extra (a, b, UNIQUE (a, b))", true},
+	} {
+		dbtest.Alter(t, path, "DROP TABLE IF EXISTS extra;"+c.do)
+		c.spec.Name, c.spec.Optional = "extra", true
+		s, err := sqlstore.Open(path, []sqlstore.TableSpec{c.spec}, sqlstore.Options{})
+		dbtest.Must(t, err)
+		has := false
+		err = s.View(t.Context(), func(conn *sqlstore.Conn) error {
+			has = conn.HasTable("extra")
+			return nil
+		})
+		if err != nil || has != c.want {
+			t.Errorf("%q: HasTable = %t, %v, want %t of %+v", c.do, has, err, c.want, c.spec)
+		}
+	}
+}
+
+// TestSized: data above the limit is not read, but its size is, whatever the column's place.
+func TestSized(t *testing.T) {
+	for columns, limit := range map[string]int64{
+		"id text PRIMARY KEY, session_id, data": 4,
+		"data, id text PRIMARY KEY, session_id": 4,
+		"id text PRIMARY KEY, data, session_id": 0, // SQLite's own
+		"session_id, id text PRIMARY KEY, data": -1,
+	} {
+		second := "/5"
+		if limit <= 0 {
+			second = "12345/5"
+		}
+		path, _ := dbtest.Unpack(t, "1.18.33")
+		dbtest.Alter(t, path, "CREATE TABLE extra ("+columns+")", "INSERT INTO extra (id, session_id, data) VALUES ('a', 's', '1234'), ('b', 's', '12345')")
+		spec := sqlstore.TableSpec{Kind: change.KindMessage, Name: "extra", Data: "data", Parent: "session_id", Columns: []string{"id"}, SessionRows: `"session_id" = ?1 ORDER BY id`}
+		s, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{MaxRecord: limit})
+		dbtest.Must(t, err)
+		var sized, classes []string
+		err = s.View(t.Context(), func(c *sqlstore.Conn) error {
+			table := c.Table(change.KindMessage)
+			read := func(sql string, to *[]string) error {
+				*to = nil
+				return c.Query(sql, []sqlstore.Value{sqlstore.Text("s")}, func(st *sqlite3.Stmt) error {
+					*to = append(*to, st.ColumnText(table.DataIndex)+"/"+st.ColumnText(len(table.Cols)))
+					return nil
+				})
+			}
+			return errors.Join(read(table.SelectSized, &sized), read(table.SelectSizes, &classes))
+		})
+		if err != nil || strings.Join(sized, " ") != "1234/4 "+second || strings.Join(classes, " ") != "text/4 text/5" {
+			t.Errorf("%s: %q, %q, %v", columns, sized, classes, err)
+		}
+	}
+}
+
+// TestLogHint: if no table of the agent is there, a -wal may belong to another database.
+func TestLogHint(t *testing.T) {
+	for _, wal := range []bool{false, true} {
+		path, _ := dbtest.Unpack(t, "1.18.33")
+		if rename := "ALTER TABLE session RENAME TO other"; wal {
+			dbtest.Exec(t, dbtest.Agent(t, path), "%s", rename)
+		} else {
+			dbtest.Alter(t, path, rename)
+		}
+		err := try(t, path)
+		if _, hint := fail.Classify(err); err == nil || strings.Contains(hint, "a -wal of another database") != wal {
+			t.Errorf("with a -wal %t: %v, %q", wal, err, hint)
+		}
 	}
 }

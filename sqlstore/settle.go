@@ -81,7 +81,7 @@ func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 type rowCounts struct {
 	pre, post     int
 	noPre, noPost int
-	other         int
+	other         bool // a row holds neither
 }
 
 func (e *rowCounts) add(r rowChange, now *change.Image) {
@@ -95,12 +95,12 @@ func (e *rowCounts) add(r rowChange, now *change.Image) {
 	case now.Equal(r.preImage):
 		e.pre++
 	default:
-		e.other++
+		e.other = true
 	}
 }
 
 func (e *rowCounts) state() change.State {
-	if e.pre+e.post == 0 && e.other == 0 {
+	if e.pre == 0 && e.post == 0 && !e.other {
 		e.pre, e.post = e.noPre, e.noPost
 	}
 	switch {

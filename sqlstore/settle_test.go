@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"testing"
 
 	"mend/change"
@@ -124,5 +125,27 @@ func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	}
 	if out := dbtest.Run(t, s, force); out.State != change.Committed {
 		t.Fatalf("restoring: %+v", out)
+	}
+}
+
+// TestSettleFirst: Settle makes durable what a killed process wrote, before it looks, and refuses a change of another
+// store.
+func TestSettleFirst(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	var steps []string
+	s := open(t, path, sqlstore.Options{Step: func(what string) error {
+		steps = append(steps, what)
+		return nil
+	}})
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}})
+	dbtest.Must(t, err)
+	steps = nil
+	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted || len(steps) < 2 || steps[0] != "sync "+path+"-wal" || steps[1] != "sync "+path {
+		t.Errorf("Settle = %+v, %v after %q", out, err, steps)
+	}
+	st.Store.Root += "x"
+	st.Store.Ino++
+	if _, err := s.Settle(t.Context(), st); !errors.Is(err, change.ErrInvalid) {
+		t.Errorf("Settle of another store = %v", err)
 	}
 }

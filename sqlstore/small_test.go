@@ -1,0 +1,51 @@
+package sqlstore
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestFresh(t *testing.T) {
+	now, old := time.Now(), time.Now().Add(-time.Minute)
+	for name, c := range map[string]struct {
+		files fileState
+		want  bool
+	}{
+		"just written":        {fileState{db: fileStamp{mtime: now}}, true},
+		"log just written":    {fileState{db: fileStamp{mtime: old}, wal: fileStamp{mtime: now}}, true},
+		"written long before": {fileState{db: fileStamp{mtime: old}, wal: fileStamp{mtime: old}}, false},
+		"without a log":       {fileState{db: fileStamp{mtime: old}}, false},
+	} {
+		if got := c.files.isFresh(); got != c.want {
+			t.Errorf("%s: isFresh = %t", name, got)
+		}
+	}
+}
+
+func TestHeldError(t *testing.T) {
+	for want, who := range map[string][]string{"a has the database open": {"a"}, "a and b have the database open": {"a", "b"}} {
+		if got := (&heldError{who}).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestDamageLines(t *testing.T) {
+	failed := errors.New("malformed")
+	for _, c := range []struct {
+		found []string
+		err   error
+		want  []string
+	}{
+		{[]string{"ok"}, nil, nil},
+		{nil, failed, []string{"malformed"}},
+		{[]string{"*** in database main ***\nTree 3 page 4: a", "b"}, failed, []string{"Tree 3 page 4: a", "b"}},
+		{[]string{"NULL value in part.data", "non-unique entry"}, nil, nil},
+	} {
+		if got := damageLines(c.found, c.err); !slices.Equal(got, c.want) {
+			t.Errorf("damageLines(%q, %v) = %q, want %q", c.found, c.err, got, c.want)
+		}
+	}
+}
