@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -97,36 +97,38 @@ func rows(path string) (map[string]string, error) {
 		return nil, err
 	}
 	defer func() { _ = db.Close() }()
-	tables, err := ask(db, `select name from sqlite_schema where type = 'table'`)
+	cols, err := ask(db, `select m.name as of, pk from sqlite_schema m, pragma_table_xinfo(m.name) p where m.type = 'table' and hidden <> 1 order by m.name, cid`)
+	tables := map[string][]bool{} // by table: which columns are in its key
+	for _, c := range cols {
+		tables[c["of"].(string)] = append(tables[c["of"].(string)], c["pk"] != "0")
+	}
 	all := map[string]string{}
-	for _, table := range tables {
-		name := table["name"].(string)
-		if err == nil {
-			err = tableRows(db, name, all)
-		}
+	for table, keys := range tables {
+		err = errors.Join(err, tableRows(db, table, keys, all))
 	}
 	return all, err
 }
 
-func tableRows(db *sqlite3.Conn, table string, all map[string]string) error {
-	cols, err := ask(db, `select name, pk from pragma_table_info(?)`, table)
+func tableRows(db *sqlite3.Conn, table string, keys []bool, all map[string]string) error {
+	what := "*"
+	if !slices.Contains(keys, true) {
+		what, keys = "*, rowid", append(keys, true)
+	}
+	st, _, err := db.Prepare("select " + what + " from " + sqlite3.QuoteIdentifier(table))
 	if err != nil {
 		return err
 	}
-	var keys, values []string
-	for _, c := range cols {
-		quoted := sqlite3.QuoteIdentifier(c["name"].(string))
-		if c["pk"] != "0" {
-			keys = append(keys, "quote("+quoted+")")
+	defer func() { _ = st.Close() }()
+	for st.Step() {
+		key, row := table, ""
+		for i, isKey := range keys {
+			// The text of a number has 15 digits.
+			value := fmt.Sprintf(" %v %v %s", st.ColumnType(i), st.ColumnFloat(i), st.ColumnRawText(i))
+			if row += value; isKey {
+				key += value
+			}
 		}
-		values = append(values, fmt.Sprintf("typeof(%[1]s) || ' ' || quote(%[1]s)", quoted))
+		all[key] = row
 	}
-	if len(keys) == 0 {
-		keys = []string{"rowid"}
-	}
-	found, err := ask(db, fmt.Sprintf("select %s as k, %s as v from %s", strings.Join(keys, " || "), strings.Join(values, " || ', ' || "), sqlite3.QuoteIdentifier(table)))
-	for _, row := range found {
-		all[table+" "+row["k"].(string)] = row["v"].(string)
-	}
-	return err
+	return st.Err()
 }
