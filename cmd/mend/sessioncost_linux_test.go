@@ -50,7 +50,7 @@ type sessionCost struct{ calls, read int }
 // checking another one before a request; and the size of the store. Only these two are broken.
 func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int) {
 	t.Helper()
-	const turns = 50
+	const turns = 25
 	calls := 0
 	h := newGrowthHome(t, kind, bigstore.Uniform{Sessions: n, Turns: turns, CallID: func(turn int) string {
 		if calls++; calls <= 2*turns {
