@@ -574,7 +574,7 @@ func TestForks(t *testing.T) {
 		if err := os.Chtimes(h.Rollout(), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		all, err := c.Select(t.Context(), mend.Selection{Before: before})
+		all, _, err := c.Select(t.Context(), mend.Selection{Before: before})
 		if len(all) != want || err != nil {
 			t.Errorf("Select(%v) = %d sessions, %v, want %d", before, len(all), err, want)
 		}
