@@ -2,12 +2,14 @@ package sqlstore_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -240,5 +242,35 @@ func TestSweptBuild(t *testing.T) {
 		if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("after the Discard %s: %s is left, %v", name, left, err)
 		}
+	}
+}
+
+// TestKeptConnection: a read with a connection that was kept sees what another program wrote since, and a damaged index
+// is rebuilt beside it.
+func TestKeptConnection(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	pages := treePages(t, path)
+	b := []byte(dbtest.Files(t, path)[dbtest.Name])
+	clear(rootOf(b, pages["session_project_idx"]))
+	dbtest.Write(t, path, string(b))
+	s := open(t, path, sqlstore.Options{})
+	old := time.Now().Add(-time.Hour)
+	for n := range 3 {
+		old = old.Add(time.Minute)
+		dbtest.Must(t, os.Chtimes(path, old, old)) // so that connections are kept
+		title := fmt.Sprint("title ", n)
+		for range 2 {
+			if got := load(t, s, id).Title; n > 0 && got != title {
+				t.Errorf("title %q, want %q", got, title)
+			}
+			err := s.View(t.Context(), func(c *sqlstore.Conn) error {
+				_, err := c.Strings("SELECT id FROM session INDEXED BY session_project_idx WHERE project_id > ''")
+				return err
+			})
+			if err != nil {
+				t.Errorf("reading with the damaged index: %v", err)
+			}
+		}
+		dbtest.Alter(t, path, fmt.Sprintf("UPDATE session SET title = 'title %d'", n+1))
 	}
 }
