@@ -55,11 +55,12 @@ func queryHistory(t *testing.T, h *fixture.Home, sql string) (rows []string) {
 			break
 		}
 		for st.Step() {
-			row := table
+			var row strings.Builder
+			row.WriteString(table)
 			for i := range st.ColumnCount() {
-				row += "|" + st.ColumnType(i).String() + " " + st.ColumnText(i)
+				row.WriteString("|" + st.ColumnType(i).String() + " " + st.ColumnText(i))
 			}
-			rows = append(rows, row)
+			rows = append(rows, row.String())
 		}
 		err = errors.Join(st.Err(), st.Close())
 	}
