@@ -1,8 +1,10 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,27 +74,38 @@ func TestRowsOfSeveralTables(t *testing.T) {
 
 	row, err := change.RowOf(ref, first)
 	dbtest.Must(t, err)
-	for name, data := range map[string][]byte{
-		"cut short":           row.Data[:len(row.Data)-1],
-		"no length":           {0xff},
-		"the length is wrong": slices.Concat([]byte{row.Data[0] + 1}, row.Data[1:]),
-		"no row":              {1, 'x'},
-		"of another record":   []byte(replaceLast(string(row.Data), "s1", "s2")),
-		"of an unknown table": []byte(replaceLast(string(row.Data), "b", "c")),
-		"with another column": []byte(replaceLast(string(row.Data), "y", "w")),
+	for _, c := range []struct {
+		data []byte
+		why  string
+	}{
+		{row.Data[:len(row.Data)-1], "are cut short"},
+		{[]byte{0xff}, "are cut short"},
+		{bytes.Repeat([]byte{0xff}, 11), "are cut short"},
+		{slices.Concat([]byte{row.Data[0] + 1}, row.Data[1:]), "cut short or too long"},
+		{[]byte{1, 'x'}, "image is not a row"},
+		{[]byte(replaceLast(string(row.Data), "s1", "s2")), "a row of b does not belong to it"},
+		{[]byte(replaceLast(string(row.Data), "b", "c")), "a row of c does not belong to it"},
+		{[]byte(replaceLast(string(row.Data), "y", "w")), "a row of b does not belong to it"},
 	} {
 		bad := row
-		bad.Data = data
+		bad.Data = c.data
 		out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: []change.Op{{Ref: ref, Post: change.ImageOf(&bad)}}})
-		if err != nil || out.State != change.Aborted || read() != nil {
-			t.Errorf("%s: %v, %v", name, out.State, err)
+		if err != nil || out.State != change.Aborted || !strings.Contains(out.Cause.Error(), c.why) || read() != nil {
+			t.Errorf("%q: %v, %v, %v, want %q", c.data, out.State, out.Cause, err, c.why)
 		}
 	}
 
-	small, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{MaxRecord: 10})
+	other := change.Ref{Kind: change.KindHistory, Session: "s2"}
+	now, err := s.Read(t.Context(), []change.Ref{other})
 	dbtest.Must(t, err)
-	if _, err := small.Read(t.Context(), []change.Ref{{Kind: change.KindHistory, Session: "s2"}}); err == nil {
-		t.Error("a record above the limit was read")
+	row, err = change.RowOf(other, now[0])
+	dbtest.Must(t, err)
+	for _, most := range []int64{int64(len(row.Data)), int64(len(row.Data)) - 1} {
+		small, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{MaxRecord: most})
+		dbtest.Must(t, err)
+		if _, err := small.Read(t.Context(), []change.Ref{other}); (err == nil) != (most == int64(len(row.Data))) {
+			t.Errorf("a record of %d bytes with a limit of %d: %v", len(row.Data), most, err)
+		}
 	}
 	spec.With = []string{"gone"}
 	strange, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{})
