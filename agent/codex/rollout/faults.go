@@ -39,19 +39,9 @@ func (c *State) faults() (all []repair.Finding) {
 	if c.src.Torn && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
-	id, _ := baseOf(c.lines)
-	if id = c.src.Base.missing(id); id != "" {
-		add("fork-base", " It is the session %s.", id)
-		all[len(all)-1].Refusal = &repair.RefusalError{
-			Helps: true, Final: true,
-			Why: "Bring that session back: with mend undo if mend removed it, or if mend kept it: mend restore " + id + ".",
-		}
-	} else if id = c.inherited(); id != "" {
-		add("fork-refused", " It is the session %s.", id)
-		all[len(all)-1].Refusal = &repair.RefusalError{
-			Helps: true, Final: true,
-			Why: "Repair that session: mend fix " + id + ". Its forks then work, too.",
-		}
+	if code, id, why := c.forkFault(); code != "" {
+		add(code, " It is the session %s.", id)
+		all[len(all)-1].Refusal = &repair.RefusalError{Helps: true, Final: true, Why: why}
 	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
@@ -60,23 +50,8 @@ func (c *State) faults() (all []repair.Finding) {
 	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction()          // the program reads backwards from the end to it
-	places := map[string][]string{} // the lines, by code
-	var unknown []string
-	for i := range c.lines {
-		l := &c.lines[i]
-		if code := l.fault(i > last); code != "" {
-			places[code] = append(places[code], strconv.Itoa(l.n))
-		}
-		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
-			unknown = append(unknown, kind)
-		}
-	}
-	for _, it := range c.items {
-		if it.isMarked() {
-			places["encrypted-marker"] = append(places["encrypted-marker"], strconv.Itoa(c.lines[it.at].n))
-		}
-	}
+	last := c.compaction() // the program reads backwards from the end to it
+	places, unknown := c.lineFaults(last)
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
@@ -104,6 +79,38 @@ func (c *State) faults() (all []repair.Finding) {
 		add("compacted-empty", "")
 	}
 	return all
+}
+
+// forkFault returns the rule about the session that this one was forked from, with its id and the way out; "" for none.
+func (c *State) forkFault() (code, id, why string) {
+	id, _ = baseOf(c.lines)
+	if id = c.src.Base.missing(id); id != "" {
+		return "fork-base", id, "Bring that session back: with mend undo if mend removed it, or if mend kept it: mend restore " + id + "."
+	}
+	if id = c.inherited(); id != "" {
+		return "fork-refused", id, "Repair that session: mend fix " + id + ". Its forks then work, too."
+	}
+	return "", "", ""
+}
+
+// lineFaults returns the numbers of the lines with a fault, by code, and the unknown types after line last.
+func (c *State) lineFaults(last int) (places map[string][]string, unknown []string) {
+	places = map[string][]string{}
+	for i := range c.lines {
+		l := &c.lines[i]
+		if code := l.fault(i > last); code != "" {
+			places[code] = append(places[code], strconv.Itoa(l.n))
+		}
+		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
+			unknown = append(unknown, kind)
+		}
+	}
+	for _, it := range c.items {
+		if it.isMarked() {
+			places["encrypted-marker"] = append(places["encrypted-marker"], strconv.Itoa(c.lines[it.at].n))
+		}
+	}
+	return places, unknown
 }
 
 // newer returns the program and the version that began the session, if it is newer than the known versions; else "".

@@ -21,7 +21,7 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(watch)
+	defer func() { _ = unix.Close(watch) }()
 	if _, err := unix.InotifyAddWatch(watch, dir, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
 		t.Fatal(err)
 	}

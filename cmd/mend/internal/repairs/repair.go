@@ -154,6 +154,12 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			}
 		}
 	}
+	return r.conclude(ctx, env, f, left, declined, offers)
+}
+
+// conclude applies the plans, and continues with what else can end the repair. left is the error of stores that were
+// skipped.
+func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags, left error, declined, offers bool) (err error) {
 	moves := offers && r.leaveToMove()
 	left = r.finish(left)
 	switch {

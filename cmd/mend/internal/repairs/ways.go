@@ -116,7 +116,8 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 	case "app":
 		return showContinue(ctx, env)
 	case "not_listed":
-		moved, err := f.finish.Move(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force})
+		var moved bool
+		moved, err = f.finish.Move(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force})
 		if moved || ctx.Err() != nil {
 			return err
 		}
