@@ -16,6 +16,7 @@ import (
 	fixture "mend/internal/test/codex"
 	"mend/repair"
 	"mend/testdata"
+	"mend/txn"
 )
 
 // newDamagedHome returns a home with a rollout that lost its first line, and an index row with another path: a
@@ -33,6 +34,27 @@ func newDamagedHome(t *testing.T) *fixture.Home {
 	return h
 }
 
+// commit makes a change without an entry in a journal.
+func commit(t *testing.T, h *fixture.Home, p change.Plan) (txn.Store, change.Staged) {
+	t.Helper()
+	store, err := openStore(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := store.Writer("owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	staged, err := w.Prepare(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	return w, staged
+}
+
 // A process is killed after it has changed the rollout and its row, and then another process writes to the rollout. If
 // the recovery reports that nothing was changed, the row must be as before.
 func TestForeignBeforeRecovery(t *testing.T) {
@@ -42,21 +64,7 @@ func TestForeignBeforeRecovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := codex.Agent{}.Open(agent.Located{Path: h.Root(), Layout: codex.Rollouts}, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := store.Writer("owner")
-	if err != nil {
-		t.Fatal(err)
-	}
-	staged, err := w.Prepare(t.Context(), r.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := w.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
-		t.Fatalf("Commit = %+v, %v", out, err)
-	}
+	w, staged := commit(t, h, r.Plan)
 	data, err := os.ReadFile(h.Rollout())
 	if err == nil {
 		err = os.WriteFile(h.Rollout(), bytes.Replace(data, []byte("\n{"), []byte("\n {"), 1), 0o600)

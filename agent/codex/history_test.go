@@ -117,21 +117,7 @@ func TestShownHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := store.Writer("owner")
-	if err != nil {
-		t.Fatal(err)
-	}
-	staged, err := w.Prepare(t.Context(), r.Plan)
-	if err == nil {
-		_, err = w.Commit(t.Context(), staged)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, staged := commit(t, h, r.Plan)
 	showSession(t, h, testdata.CodexSession, "first")
 	if out, err := w.Settle(t.Context(), staged); err != nil || out.State != change.Committed {
 		t.Errorf("Settle: %v, %v", out.State, err)

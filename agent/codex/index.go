@@ -37,20 +37,20 @@ var shown = sqlstore.TableSpec{
 
 // openHistory opens the database with what Codex shows of sessions, nil if it does not exist.
 func (s *store) openHistory() (*sqlstore.Store, error) {
-	file := filepath.Join(s.ID().Root, "thread_history_1.sqlite")
-	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, nil
-	}
-	return sqlstore.Open(file, []sqlstore.TableSpec{shown}, sqlstore.Options{Step: s.step, MaxRecord: s.Most})
+	return openTable(filepath.Join(s.ID().Root, "thread_history_1.sqlite"), shown, sqlstore.Options{Step: s.step, MaxRecord: s.Most})
 }
 
 // openIndex opens the index, nil if it does not exist.
 func (s *store) openIndex() (*sqlstore.Store, error) {
-	file := s.indexFile()
+	return openTable(s.indexFile(), threads, sqlstore.Options{Step: s.step})
+}
+
+// openTable opens a database for the records of one table, nil if it does not exist.
+func openTable(file string, spec sqlstore.TableSpec, o sqlstore.Options) (*sqlstore.Store, error) {
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	return sqlstore.Open(file, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
+	return sqlstore.Open(file, []sqlstore.TableSpec{spec}, o)
 }
 
 // indexFile returns the path of the newest index, "" for none.

@@ -313,13 +313,21 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
+// openDatabase opens a database of [Options], nil if there is none.
+func openDatabase(open func() (*sqlstore.Store, error)) (*sqlstore.Store, error) {
+	if open == nil {
+		return nil, nil
+	}
+	return open()
+}
+
 // readRows returns a function that reads rows of the database that open opens.
 func readRows(open func() (*sqlstore.Store, error)) func(context.Context, []change.Ref) ([]*change.Image, error) {
 	return func(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-		if len(refs) == 0 || open == nil {
+		if len(refs) == 0 {
 			return nil, nil
 		}
-		db, err := open()
+		db, err := openDatabase(open)
 		if db == nil || err != nil {
 			return nil, err
 		}

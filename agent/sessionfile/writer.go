@@ -12,7 +12,6 @@ import (
 	"mend/fsstore"
 	"mend/internal/aside"
 	"mend/linestore"
-	"mend/sqlstore"
 	"mend/txn"
 )
 
@@ -79,11 +78,7 @@ func (w writer) split(st change.Staged) (files, rows part) {
 
 // open opens the index for the part of a change to rows.
 func (w writer) open(rows part) (part, error) {
-	var db *sqlstore.Store
-	var err error
-	if w.opt.Index != nil {
-		db, err = w.opt.Index()
-	}
+	db, err := openDatabase(w.opt.Index)
 	if err != nil || db == nil {
 		return rows, errors.Join(err, fmt.Errorf("%w: the index of the sessions is gone", change.ErrInvalid))
 	}
@@ -177,10 +172,10 @@ func (w writer) histories(ctx context.Context, p change.Plan) (all []change.Op) 
 // not undo the change.
 func (w writer) setHistories(ctx context.Context, st change.Staged) {
 	ops := slices.DeleteFunc(slices.Clone(st.Ops), func(o change.Op) bool { return !isHistory(o.Ref) })
-	if len(ops) == 0 || w.opt.History == nil {
+	if len(ops) == 0 {
 		return
 	}
-	db, err := w.opt.History()
+	db, err := openDatabase(w.opt.History)
 	var out change.Outcome
 	if db != nil && err == nil {
 		out, err = db.Commit(ctx, change.Staged{Store: db.ID(), Ops: ops})
