@@ -38,6 +38,8 @@ type store struct {
 	why   error                     // why they could not be read
 	seen  string                    // the state of the index when its rows were read
 
+	named map[string][]string // paths of the rollouts with an id in their names, by id; nil before they are needed
+
 	known      rollout.Providers
 	configured string // the state of the settings when they were read
 }
@@ -54,6 +56,9 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	}
 	defer root.Close()
 	s.Begin()
+	s.mu.Lock()
+	s.named = nil
+	s.mu.Unlock()
 	for _, name := range home.Sessions {
 		if err := s.list(ctx, root, name, &heads); err != nil {
 			return nil, err
@@ -231,16 +236,29 @@ func (s *store) base(fork change.Head) (base change.Head, ok bool) {
 	if at := rows[fork.Base].Text("rollout_path"); at != "" && (found(at) || found(at+rollout.Compressed)) {
 		return base, true
 	}
-	for _, folder := range home.Sessions {
-		_ = filepath.WalkDir(filepath.Join(s.ID().Root, folder), func(p string, e fs.DirEntry, err error) error {
-			if err == nil && rollout.NameID(e.Name()) == fork.Base && found(p) {
-				ok = true
-				return fs.SkipAll
-			}
-			return nil
-		})
+	return base, slices.ContainsFunc(s.namedAfter(fork.Base), found)
+}
+
+// namedAfter returns the paths of the rollouts with that id in their names. The folders are walked once for each list of
+// sessions, not for each fork.
+func (s *store) namedAfter(id string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named == nil {
+		s.named = map[string][]string{}
+		for _, folder := range home.Sessions {
+			_ = filepath.WalkDir(filepath.Join(s.ID().Root, folder), func(p string, e fs.DirEntry, err error) error {
+				if err != nil {
+					return nil
+				}
+				if id := rollout.NameID(e.Name()); id != "" {
+					s.named[id] = append(s.named[id], p)
+				}
+				return nil
+			})
+		}
 	}
-	return base, ok
+	return s.named[id]
 }
 
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {

@@ -29,6 +29,9 @@ type Source struct {
 
 	Base *Source // for a fork, the session that has its beginning: its Ref, Root, Plain and Base; nil if it does not exist
 
+	judged  bool   // refused is known; for a Base
+	refused string // the result of refusedFor
+
 	Restore bool // an archived session should be listed again
 
 	Busy  string // why the session is in use; "" if it is not in use
@@ -200,13 +203,22 @@ func (c *State) inherited() string {
 	if id == "" || c.src.Base == nil || c.compaction() >= 0 {
 		return ""
 	}
-	base := content{path: c.src.Base.path}
-	base.lines, _ = parseLines(c.src.Base.Plain)
+	if b := c.src.Base; !b.judged { // it is the same for all drafts
+		b.judged, b.refused = true, b.refusedFor(id, end)
+	}
+	return c.src.Base.refused
+}
+
+// refusedFor returns id, or the id of a session that has the beginning of s, if the provider refuses the part of it before
+// the ordinal end; "" if it accepts all.
+func (s *Source) refusedFor(id string, end int64) string {
+	base := content{path: s.path}
+	base.lines, _ = parseLines(s.Plain)
 	base.lines = slices.DeleteFunc(base.lines, func(l line) bool {
 		n, ok := l.ordinal()
 		return ok && n >= end
 	})
-	st := newState(*c.src.Base, base)
+	st := newState(*s, base)
 	if up := st.inherited(); up != "" || len(st.Turns.Send(repair.Setting{Version: Version, Thinking: true}).Refused) == 0 {
 		return up
 	}
