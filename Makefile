@@ -31,7 +31,7 @@ real: # 139 real conversations, scanned, repaired and undone: prints the verdict
 
 race: # the packages that start goroutines, without long tests; of the command only the tests that do. The race detector needs cgo, the program does not
 	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
-	CGO_ENABLED=1 go test -race -short -run 'UI|Watch|Hook|Plugin|Ask|Signal|Slow|Pager|Picker|Terminal|Keep' ./cmd/mend
+	CGO_ENABLED=1 go test -race -short -run 'UI|Watch|Hook|Plugin|Ask|Signal|Slow|Pager|Picker|Terminal|Keep' ./cmd/mend ./cmd/mend/internal/inspect
 
 lint:
 	go vet -tags e2e,man ./... ./testdata

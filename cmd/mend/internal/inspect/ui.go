@@ -144,11 +144,12 @@ func (b *uiBackend) Notes() []string {
 }
 
 // quiet returns an environment for running verbs. out has their output; their notes are shown when done is
-// called.
+// called. Its journal is its own, because verbs hold it while other goroutines read: see [mend.Journal.Hold].
 func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	var notes bytes.Buffer
 	out = &bytes.Buffer{}
 	env = &frame.Env{Terminal: &term.Terminal{Out: out, Err: &notes}, Opt: b.Opt, AgentName: b.AgentName, Command: "undo"}
+	env.Opt.Journal = b.Opt.Journal.Clone()
 	return env, out, func() {
 		if text := strings.Join(strings.Fields(ansi.Strip(notes.String())), " "); text != "" {
 			b.addMessage(text)
@@ -573,8 +574,9 @@ var (
 	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
-// change returns the change that makes all steps as one operation. A failed step does not stop the others.
-func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err error) {
+// change returns the change that makes all steps as one operation, with the journal of their stores. A failed step does
+// not stop the others.
+func (b *uiBackend) change(verbs uiVerbs, j *mend.Journal, steps []uiStep) (ch ui.Change, err error) {
 	var todo []uiStep
 	changes := 0
 	for _, s := range steps {
@@ -607,7 +609,7 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		defer b.changing.Unlock()
 		env, _, note := b.quiet()
 		defer note()
-		b.Opt.Journal.Join()
+		j.Join()
 		run, sessions := &frame.RepairBatch{Batch: frame.NewBatch(ctx, env, len(todo))}, 0
 		var failed error
 		for _, s := range todo {
@@ -754,7 +756,7 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 			verbs.nothing = "mend knows no repair for what is wrong here; e explains it."
 		}
 	}
-	return b.change(verbs, steps)
+	return b.change(verbs, b.Opt.Journal, steps)
 }
 
 // Revert implements [ui.Backend].
@@ -806,14 +808,14 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		}
 		steps = append(steps, step)
 	}
-	return b.change(verbs, steps)
+	return b.change(verbs, env.Opt.Journal, steps)
 }
 
 // newest returns the ids that undo or redo reverts by default: of a session, or with none of all sessions.
 func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) ([]string, error) {
-	find, none := b.Opt.Journal.Newest, "no change is in force"
+	find, none := env.Opt.Journal.Newest, "no change is in force"
 	if redo {
-		find, none = b.Opt.Journal.NewestUndo, "no change is undone"
+		find, none = env.Opt.Journal.NewestUndo, "no change is undone"
 	}
 	var ids []string
 	var err error

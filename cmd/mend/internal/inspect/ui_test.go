@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"mend/cmd/mend/internal/agents"
@@ -74,4 +75,54 @@ func TestUIRepairSome(t *testing.T) {
 	if gone, err := b.Examine(t.Context(), ui.Session{ID: "3" + claude.Session[1:], Store: all[0].Store}); err != nil || !gone.Gone {
 		t.Errorf("the session that is gone: %+v, %v", gone, err)
 	}
+}
+
+// The methods of the screen's backend are called concurrently: reads do not disturb a plan that holds the journal.
+func TestUIConcurrent(t *testing.T) {
+	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
+	file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, claude.ByName("parent unknown").Broken(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := &frame.Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	env.Opt = mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(journal), Cache: filepath.Join(journal, "cache")}
+	b := &uiBackend{Env: env, clients: map[string]*mend.Store{}, lost: map[uiKey]frame.Restorable{}}
+	if err := b.open(); err != nil {
+		t.Fatal(err)
+	}
+	s := ui.Session{ID: claude.Session, Store: b.stores[0]}
+	ch, err := b.Repair(t.Context(), []ui.Session{s})
+	if err == nil {
+		_, err = ch.Apply(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.Journal(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d entries, %v", len(list), err)
+	}
+	var group sync.WaitGroup
+	for _, read := range []func() error{
+		func() error { _, err := b.Revert(t.Context(), s, "", false); return err },
+		func() error { _, err := b.Revert(t.Context(), ui.Session{}, "", false); return err },
+		func() error { _, err := b.Revert(t.Context(), s, list[0].ID, false); return err },
+		func() error { _, err := b.Conversation(t.Context(), s); return err },
+		func() error { _, err := b.Examine(t.Context(), s); return err },
+		func() error { _, err := b.Explain(t.Context(), s, 80); return err },
+		func() error { _, err := b.Show(t.Context(), list[0].ID, 80); return err },
+		func() error { _, err := b.Journal(t.Context()); return err },
+	} {
+		group.Go(func() {
+			for range 20 {
+				if err := read(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
