@@ -54,7 +54,7 @@ func (s *store) findProject(folder string) string {
 		git := filepath.Join(at, ".git")
 		switch info, err := os.Stat(git); {
 		case err == nil && info.IsDir():
-			return idIn(filepath.Join(git, "opencode"))
+			return readID(filepath.Join(git, "opencode"))
 		case err == nil || !errors.Is(err, fs.ErrNotExist):
 			return ""
 		case at == filepath.Dir(at):
@@ -63,8 +63,8 @@ func (s *store) findProject(folder string) string {
 	}
 }
 
-// idIn returns the id in a file, or "".
-func idIn(path string) string {
+// readID returns the id in a file, or "".
+func readID(path string) string {
 	data, err := ownfile.ReadPlain(path, 2*change.MaxID)
 	if id := strings.TrimSpace(string(data)); err == nil && change.ValidateID(id) == nil {
 		return id

@@ -178,7 +178,7 @@ func readPlugin(text []byte, s agent.Setup) (status agent.Status, err error) {
 func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	status, err := readPlugin(text, s)
 	if err != nil || status.State == agent.Absent {
-		return status, nil //nolint:nilerr // the state says it
+		return status, nil //nolint:nilerr // the state shows it
 	}
 	s.Store, s.Hooks = status.Store, status.Hooks
 	want, err := p.text(s)

@@ -27,9 +27,9 @@ import (
 	"mend/internal/userdir"
 )
 
-// A models has OpenCode's knowledge about models: from the settings of the user and of a project, or else from
-// OpenCode's copy of the list of models. mend keeps only the members of settings and logins that the types below have,
-// and so no API key.
+// models has OpenCode's knowledge about models: from the settings of the user and of a project, or else from OpenCode's
+// copy of the list of models. It keeps only the members of settings and logins that the types below have, and therefore
+// no API key.
 type models struct {
 	program *program
 	list    string   // the path of the list, "" if unknown
@@ -55,18 +55,17 @@ type knownList struct {
 
 type listedModels struct {
 	providers map[string]knownProvider
-	there     bool
+	exists    bool
 	err       error
 }
 
-// A knownModels has the settings and models that apply in one directory. If a file exists but cannot be read, unknown
-// is set.
+// knownModels has the settings and models that apply in one directory.
 type knownModels struct {
 	Provider map[string]knownProvider // in the settings
 	list     *knownList
-	chatGPT  bool // OpenAI is used with a ChatGPT login
-	unknown  bool
-	state    string // identifies all of it
+	chatGPT  bool   // OpenAI is used with a ChatGPT login
+	unknown  bool   // a file exists but cannot be read
+	state    string // identifies the values of all fields
 }
 
 // A knownProvider is a provider in the settings or in the list.
@@ -91,7 +90,7 @@ type knownModel struct {
 	Options     knownOptions
 }
 
-// knownOptions are options of a model. The last one is for Claude on Bedrock.
+// knownOptions are options of a model. ReasoningConfig is for Claude on Bedrock.
 type knownOptions struct {
 	Store                     bool
 	Thinking, ReasoningConfig struct {
@@ -109,11 +108,10 @@ func (o knownOptions) keepsBound() bool {
 	return false
 }
 
-// The greatest sizes of files that are read: the list is several megabytes long.
 const (
-	largestList     = 64 << 20
-	largestSettings = 1 << 20
-	deepestSettings = 200
+	largestList     = 64 << 20 // bytes; the list has several megabytes
+	largestSettings = 1 << 20  // bytes
+	deepestSettings = 200      // nested objects and lists in a file with comments
 )
 
 func newModels(p *program) *models {
@@ -138,7 +136,7 @@ func newModels(p *program) *models {
 	return m
 }
 
-// managedDir is the folder with the settings of the machine's administrator.
+// managedDir returns the folder with the settings of the machine's administrator.
 func (p *program) managedDir() string {
 	if dir := p.env("TEST_MANAGED_CONFIG_DIR"); filepath.IsAbs(dir) {
 		return dir
@@ -204,7 +202,7 @@ func (m *models) directoryModels(dir string) *knownModels {
 	if m.listed == nil {
 		m.listed = &knownList{stateOf(m.list), sync.OnceValue(func() *listedModels {
 			l := &listedModels{}
-			l.there, l.err = decodeFile(m.list, largestList, &l.providers)
+			l.exists, l.err = decodeFile(m.list, largestList, &l.providers)
 			return l
 		})}
 	}
@@ -264,7 +262,7 @@ func (m *models) hasChatGPT() bool {
 }
 
 // decodeFile reads a file of JSON, and reports whether it exists.
-func decodeFile(path string, limit int, to any) (there bool, err error) {
+func decodeFile(path string, limit int, to any) (exists bool, err error) {
 	if path == "" {
 		return false, nil
 	}
@@ -342,7 +340,7 @@ func (k *knownModels) canRead(m request.Model, kind string) (ok, known bool) {
 	case isListed:
 		return listed.Modalities != nil && slices.Contains(listed.Modalities.Input, kind), true
 	case isSet: // a model of the user's own: the agent knows only its settings
-		return false, k.list.read().there
+		return false, k.list.read().exists
 	case kind != "image" && kind != "pdf":
 		return false, false
 	}
@@ -376,7 +374,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 		t.Package = p.NPM
 	case fromList != "":
 		t.Package = fromList
-	case isListed || isSet && k.list.read().there:
+	case isListed || isSet && k.list.read().exists:
 		t.Package = render.Compatible
 	default:
 		t.Package = render.WellKnown(m).Package

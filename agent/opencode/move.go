@@ -43,7 +43,7 @@ func projectAt(ctx context.Context, folder, version string) (project, error) {
 		return project{id: record.GlobalProject, worktree: filepath.VolumeName(folder) + string(filepath.Separator)}, err
 	}
 	p := project{worktree: repo.Worktree, inGit: true}
-	if p.id = idIn(filepath.Join(repo.Common, "opencode")); p.id != "" {
+	if p.id = readID(filepath.Join(repo.Common, "opencode")); p.id != "" {
 		return p, nil
 	}
 	if semver.Compare("v"+version, remoteVersion) > 0 {
@@ -95,7 +95,7 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	if ids, ok := s.ids.Load(repo); ok {
 		return ids.([]string)
 	}
-	ids := []string{idIn(filepath.Join(repo.Common, s.name))}
+	ids := []string{readID(filepath.Join(repo.Common, s.name))}
 	if origin, err := repo.Origin(ctx); err == nil {
 		ids = append(ids, remoteID(origin))
 	}
@@ -108,7 +108,7 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	return ids
 }
 
-// A places has the possible new locations of a missing folder.
+// places has the possible new locations of a missing folder.
 type places struct {
 	all     []string // where it may be now, best first
 	certain bool     // only the first has the same repository, and it is the same project

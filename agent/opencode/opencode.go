@@ -25,7 +25,7 @@ const (
 )
 
 // Agent is OpenCode, or a program derived from it, see [Kilo].
-type Agent struct{ made *program }
+type Agent struct{ derived *program } // nil for OpenCode
 
 // Name implements [agent.Agent].
 func (a Agent) Name() string { return a.program().name }

@@ -36,10 +36,10 @@ func Kilo() Agent { return Agent{&kilo} }
 
 // program returns the program of the agent's stores.
 func (a Agent) program() *program {
-	if a.made == nil {
+	if a.derived == nil {
 		return &openCode
 	}
-	return a.made
+	return a.derived
 }
 
 // variable returns the name of one of the program's environment variables.

@@ -15,7 +15,7 @@ func (Agent) Providers() (names []string) {
 	return names
 }
 
-// targetAs returns where requests go if the user chose a provider; name is "" for none.
+// targetAs returns where requests go if the user chose the provider with that name; "" means that none was chosen.
 func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
 	for _, c := range diagnose.Targets {
 		if c.Name == name {
@@ -41,7 +41,7 @@ func targetName(m request.Model, t render.Target) string {
 	return api.String()
 }
 
-// placeOf returns the formats with which the provider's errors number turns and blocks.
+// placeOf returns the formats in which the provider's errors number turns and blocks.
 func placeOf(a render.API) agent.Place {
 	switch a {
 	case render.OpenAI:

@@ -172,15 +172,15 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 	for i := range now {
 		present[now[i].Ref.WithoutProject()] = &now[i]
 	}
-	emptyToo, lastGone := false, false
-	gone := map[string]bool{} // missing messages
+	lastGone, elsewhere := false, false // is the last message missing, and is anything else than last messages missing
+	gone := map[string]bool{}           // missing messages
 	for i := range then {
 		ref := then[i].Ref.WithoutProject()
 		r := present[ref]
 		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !hasLostContent(*r, then[i]) {
 			if isMessage(ref) {
 				lastGone = false
-				emptyToo = emptyToo || len(gone) > 0 // a message that is still there follows a missing one
+				elsewhere = elsewhere || len(gone) > 0 // a present message follows a missing one
 			}
 			continue
 		}
@@ -190,9 +190,9 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 			lastGone = r == nil
 			gone[ref.Message] = lastGone
 		}
-		emptyToo = emptyToo || r != nil || !gone[ref.Message]
+		elsewhere = elsewhere || r != nil || !gone[ref.Message]
 	}
-	lack.TakenBack = lastGone && !emptyToo
+	lack.TakenBack = lastGone && !elsewhere
 	return lack
 }
 

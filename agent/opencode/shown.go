@@ -46,5 +46,5 @@ func storedProject(folder, program string) string {
 	case !found:
 		return record.GlobalProject
 	}
-	return idIn(filepath.Join(repo.Common, program))
+	return readID(filepath.Join(repo.Common, program))
 }

@@ -58,12 +58,14 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
-	projects sync.Map                     // cached results of projectOf, by folder, until the next Refresh
-	places   sync.Map                     // cached results of placesOf, by folder and project, until then
-	finder   atomic.Pointer[place.Finder] // until then
-	ids      sync.Map                     // cached results of idsOf, by repository, until then
+
+	// Refresh drops what these fields cache:
+	projects sync.Map // results of projectOf, by folder
+	places   sync.Map // results of placesOf, by folder and project
+	finder   atomic.Pointer[place.Finder]
+	ids      sync.Map // results of idsOf, by repository
 	holder   atomic.Pointer[func() bool]
-	newer    atomic.Pointer[takeover] // until then
+	newer    atomic.Pointer[takeover]
 }
 
 // A takeover records whether a newer generation of OpenCode has taken over the database.
@@ -75,7 +77,8 @@ type takeover struct {
 // wasNotImported reports whether a session was certainly not imported.
 func (t takeover) wasNotImported(id string) bool { return t.imported != nil && !t.imported[id] }
 
-// takeover reports whether a newer generation of OpenCode had taken over the database at the last Refresh.
+// takeover returns whether a newer generation of OpenCode has taken over the database, as first seen since the last
+// Refresh.
 func (s *store) takeover(ctx context.Context) takeover {
 	db, ok := s.records.(*database.Store)
 	if !ok {
@@ -126,7 +129,7 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 }
 
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	if s.tree == nil { // cached now, because Held would wait for the end of the check
+	if s.tree == nil { // fill the caches now, because Held would wait for the end of the check
 		_, _ = s.isHeld(ctx), s.isLocal()
 	}
 	return s.records.CheckFile(ctx, what)
@@ -209,8 +212,8 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 	return diagnose.New(loaded, r, e), nil
 }
 
-// Settings implements [agent.Store]. It identifies the settings of the user and the project, and whether the session's
-// folder exists, and the project of that folder.
+// Settings implements [agent.Store]. It identifies the settings of the user and the project, whether the session's
+// folder exists, the project of that folder, and whether a newer generation has taken over the database.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.directoryModels(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
