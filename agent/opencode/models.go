@@ -319,11 +319,7 @@ var notNested = regexp.MustCompile(`^(?s:"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*
 // find returns the model's entries in the settings and in the list, and whether they exist.
 func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {
 	own, isSet = k.Provider[m.ProviderID].Models[m.ModelID]
-	name := m.ModelID
-	if own.ID != "" {
-		name = own.ID
-	}
-	listed, isListed = k.list.read().providers[m.ProviderID].Models[name]
+	listed, isListed = k.list.read().providers[m.ProviderID].Models[cmp.Or(own.ID, m.ModelID)]
 	return own, listed, isSet, isListed
 }
 
@@ -363,10 +359,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 	own, listed, isSet, isListed := k.find(m)
 	p, l := k.Provider[m.ProviderID], k.list.read().providers[m.ProviderID]
 	t := render.Target{ModelID: own.ID}
-	fromList := listed.Provider.NPM
-	if fromList == "" {
-		fromList = l.NPM
-	}
+	fromList := cmp.Or(listed.Provider.NPM, l.NPM)
 	switch {
 	case isSet && own.Provider.NPM != "":
 		t.Package = own.Provider.NPM
