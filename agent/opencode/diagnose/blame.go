@@ -10,7 +10,7 @@ import (
 )
 
 // withSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. An
-// error about an open tool loop shows whether the model is asked to think, if the session does not.
+// error about an open tool loop (R3, R4) shows whether the model was asked to think; the request's setting overrides it.
 func (c *simulation) withSettings(e *repair.APIError) *simulation {
 	n := *c
 	if e != nil || c.asked != nil {
@@ -43,7 +43,7 @@ func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	switch {
 	case e.API == "", e.API == api.String(), e.API == render.Chat.String() && isChat(api):
 		return render.Target{}, false
-	case e.API == render.Anthropic.String() && api == render.Bedrock: // the models of both use the same words
+	case e.API == render.Anthropic.String() && api == render.Bedrock: // errors of both have the same texts
 		return render.Target{}, false
 	case strings.Contains(e.Text, placeWords[api]):
 		return render.Target{}, false
@@ -56,7 +56,7 @@ func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	return render.Target{}, false
 }
 
-// placeWords are the first words of places in an API's errors.
+// placeWords are the beginnings of the paths in an API's errors.
 var placeWords = map[render.API]string{
 	render.Anthropic: "messages.", render.Bedrock: "messages.", render.OpenAI: "input[", render.Gemini: "contents[",
 	render.Chat: "messages[", render.OpenRouter: "messages[", render.Copilot: "messages[",

@@ -79,7 +79,7 @@ func (g recordContext) partContext() schema.Context {
 
 // renamePart returns the fix of a part whose id lacks the prefix of parts: plugins made such ids, and
 // since 1.2.25 the agent omits the part or cannot show the session (docs/opencode.md F12). The part gets
-// the id after a wrong prefix, or one that sorts last, and is completed.
+// the valid id that its own id ends with, or else one that sorts last, and is completed.
 func (g recordContext) renamePart() []repair.Fix {
 	to := g.p.Ref
 	to.Part = partPrefix + g.p.ID
@@ -111,8 +111,8 @@ func (g recordContext) renamePart() []repair.Fix {
 	})}}
 }
 
-// complete returns the record with its readable data and every member that its shape needs. text and loses are
-// sentences about the change and the loss; text is empty if nothing changes.
+// complete returns the record with its readable data and every member that shape, a name in package schema, requires.
+// text and loses are sentences about the change and the loss; text is empty if nothing changes.
 func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
@@ -234,7 +234,7 @@ func (g recordContext) isOnlyContent() bool {
 	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }
 
-// describeFilled says in a sentence which fields a fix completes; "" for none.
+// describeFilled returns a sentence that names the fields that a fix completes; "" for none.
 func describeFilled(paths []string) string {
 	if len(paths) == 0 {
 		return ""

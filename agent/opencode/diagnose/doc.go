@@ -20,7 +20,7 @@
 //
 // The engine fixes violations of the provider's rules, see package repair.
 //
-//	rule             is about                          fixed by, the first that holds       loses
+//	rule             is about                          fixed by, the first that is valid    loses
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
 //	field, screen    missing fields                    the session's value, or a neutral    nothing

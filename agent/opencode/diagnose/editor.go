@@ -309,7 +309,7 @@ func (d *draft) FailCall(call *request.Block, text string) error {
 		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
 		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
 	} {
-		if raw, there := jsonedit.Get(data, f.path...); there && f.keep(raw) {
+		if raw, exists := jsonedit.Get(data, f.path...); exists && f.keep(raw) {
 			continue
 		}
 		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {

@@ -14,7 +14,7 @@ import (
 type facts struct {
 	s      *record.Session
 	folder func(path string) string // see [Environment]
-	line   []*record.Message        // see [facts.messages]
+	cached []*record.Message        // see [facts.messages]
 	places *index
 }
 
@@ -42,8 +42,8 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 // messages returns the messages of the session with their readable data and with a role, in the order of their
 // creation. A message without a time follows the one with the preceding id.
 func (k *facts) messages() []*record.Message {
-	if k.line != nil {
-		return k.line
+	if k.cached != nil {
+		return k.cached
 	}
 	parents := map[string]bool{}
 	for i := range k.s.Messages {
@@ -54,22 +54,22 @@ func (k *facts) messages() []*record.Message {
 			m = record.NewMessage(withData(r, data))
 			m.Created, m.Parts = cmp.Or(m.Created, k.s.Messages[i].Created), k.s.Messages[i].Parts
 		}
-		k.line = append(k.line, &m)
+		k.cached = append(k.cached, &m)
 		parents[m.Parent] = true
 	}
-	slices.SortStableFunc(k.line, func(a, b *record.Message) int { return cmp.Compare(a.ID, b.ID) })
-	for i, m := range k.line[min(1, len(k.line)):] {
-		m.Created = cmp.Or(max(m.Created, 0), k.line[i].Created)
+	slices.SortStableFunc(k.cached, func(a, b *record.Message) int { return cmp.Compare(a.ID, b.ID) })
+	for i, m := range k.cached[min(1, len(k.cached)):] {
+		m.Created = cmp.Or(max(m.Created, 0), k.cached[i].Created)
 	}
-	slices.SortStableFunc(k.line, func(a, b *record.Message) int { return cmp.Compare(a.Created, b.Created) })
+	slices.SortStableFunc(k.cached, func(a, b *record.Message) int { return cmp.Compare(a.Created, b.Created) })
 	role := ""
-	for _, m := range k.line {
+	for _, m := range k.cached {
 		if m.Role != change.RoleUser && m.Role != change.RoleAssistant {
 			m.Role = roleOf(m, parents[m.ID], role)
 		}
 		role = m.Role
 	}
-	return k.line
+	return k.cached
 }
 
 // workFolder returns the folder of the first answer that records where the agent worked, or "".
@@ -108,14 +108,14 @@ func roleOf(m *record.Message, answered bool, before string) string {
 // messageContext returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
 // answer have the same agent and model.
 func (k *facts) messageContext(m *record.Message) schema.Context {
-	line := k.messages()
-	at := slices.IndexFunc(line, func(x *record.Message) bool { return x.Ref == m.Ref })
-	own := line[at]
+	all := k.messages()
+	at := slices.IndexFunc(all, func(x *record.Message) bool { return x.Ref == m.Ref })
+	own := all[at]
 	near := func(step int, match func(*record.Message) bool) *record.Message {
 		for range 2 {
-			for i := at + step; i >= 0 && i < len(line); i += step {
-				if match(line[i]) {
-					return line[i]
+			for i := at + step; i >= 0 && i < len(all); i += step {
+				if match(all[i]) {
+					return all[i]
 				}
 			}
 			step = -step
@@ -131,7 +131,7 @@ func (k *facts) messageContext(m *record.Message) schema.Context {
 			(own.ModelID == "" || own.ModelID == x.ModelID)
 	})
 	folder := k.s.Directory
-	if folder == "" { // finding one reads all messages
+	if folder == "" { // workFolder reads all messages, so it is the last resort
 		folder = k.workFolder()
 	}
 	return schema.Context{

@@ -91,7 +91,7 @@ func completeMessage(c *simulation, f finding) []repair.Fix {
 
 func findToolNames(c *simulation) (fs []finding) {
 	if c.api() != render.Anthropic {
-		return nil // the rules of the provider say which names are refused
+		return nil // the rules of other providers find the names that they refuse
 	}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
 		isName := provider.IsName(p.Tool) && len(p.Tool) <= request.MaxToolName

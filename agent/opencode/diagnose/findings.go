@@ -20,7 +20,7 @@ type setting struct {
 	thinking bool
 }
 
-// own is the number of the setting that the session is diagnosed for. Findings in records have it, too.
+// own is the index of the setting that the session is diagnosed for.
 const own = repair.InUse
 
 func (c *simulation) Send(shown repair.Setting) repair.Sent {

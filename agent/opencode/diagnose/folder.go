@@ -79,11 +79,11 @@ func (c *simulation) whyNoFolder(f finding) string {
 
 // makeFolder returns the command that makes a folder.
 func makeFolder(f finding, path string) string {
-	make := "mkdir -p -- " + shellQuote(path)
+	command := "mkdir -p -- " + shellQuote(path)
 	if f.Text != FolderMissing {
-		make = "move away what is there, then " + make
+		command = "move away what is there, then " + command
 	}
-	return make
+	return command
 }
 
 // newFolder returns the new folder of a session that works in its own folder, if it is certain.

@@ -8,8 +8,7 @@ import (
 	"mend/change"
 )
 
-// whyHidden returns the unreadable content of the message, as a sentence, or "". No change to a message with
-// unreadable content is safe.
+// whyHidden returns why no change to the message is safe, as a sentence; "" if mend can read all of it.
 func (c *simulation) whyHidden(ref change.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }

@@ -8,10 +8,8 @@ import (
 
 // Fixes that remove the providers' data from the metadata of parts.
 
-// The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10, O11).
-// Without them the same content is sent in full.
-
-// itemPaths returns the paths of items' ids in the metadata of the part.
+// itemPaths returns the paths of the ids that OpenAI gave to the items of its responses, in the metadata of the part
+// (docs/providers.md, O3, O4, O10, O11). Without an id the same content is sent in full.
 func itemPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {

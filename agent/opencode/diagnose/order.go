@@ -77,8 +77,7 @@ func fixOrder(c *simulation, _ finding) []repair.Fix {
 	}}
 }
 
-// reorder gives new ids to messages: to the last one that does not sort before the next prompt or before a later
-// message, and to all messages before it; to all messages if that is impossible.
+// reorder gives new ids to the messages that [oldIDs] counts, or to all messages if no such ids exist.
 func reorder(s *record.Session, now time.Time) error {
 	n := oldIDs(s, now)
 	if n == 0 || renumber(s, n) == nil {

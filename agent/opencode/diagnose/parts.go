@@ -82,7 +82,7 @@ func (d *draft) inject(m *record.Message, id, text string) error {
 	return nil
 }
 
-// unset removes a field of the part with the ref.
+// unset and set remove and set a field of the part with the ref.
 func (d *draft) unset(ref change.Ref, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {

@@ -62,7 +62,7 @@ type Environment struct {
 	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if it can, or
 	// if that is unknown.
 	Folder func(path string) string
-	// Places returns the folders where the content of the session's missing folder may be now, best first; certain says
+	// Places returns the folders where the content of the session's missing folder may be now, best first; certain means
 	// that only the first has the same repository. nil if none is known.
 	Places func() (all []string, certain bool)
 }
