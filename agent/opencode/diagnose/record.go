@@ -15,15 +15,7 @@ import (
 // Findings about damaged and incomplete records.
 
 func whyUnreadable(c *simulation, f finding) string {
-	m, p := c.part(f.Ref)
-	r := &change.Record{}
-	switch {
-	case p != nil:
-		r = &p.Record
-	case m != nil:
-		r = &m.Record
-	}
-	if r.Unreadable() {
+	if c.unreadable(f.Ref) {
 		return fmt.Sprintf("%s cannot be read: %s.", capitalize(kindWords(f.Ref.Kind)), f.Text)
 	}
 	return fmt.Sprintf("OpenCode fails on %s, which is damaged: %s.", kindWords(f.Ref.Kind), f.Text)
@@ -91,6 +83,14 @@ func findInfo(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: text, Unknown: mayBeNew(text)}}
 }
 
+// sessionFinding returns a finding about the session's own record with the text, none unless found is set.
+func (c *simulation) sessionFinding(found bool, text string) []finding {
+	if !found {
+		return nil
+	}
+	return []finding{{Ref: c.s.Info.Ref, Text: text}}
+}
+
 // findLostInfo finds a session that has only its messages left.
 func findLostInfo(c *simulation) []finding {
 	if !c.s.InfoMissing || len(c.s.Messages) == 0 {
@@ -105,10 +105,7 @@ func findLostInfo(c *simulation) []finding {
 
 // findLostProject finds a session that no project lists.
 func findLostProject(c *simulation) []finding {
-	if !c.s.ProjectMissing {
-		return nil
-	}
-	return []finding{{Ref: c.s.Info.Ref, Text: c.s.Project}}
+	return c.sessionFinding(c.s.ProjectMissing, c.s.Project)
 }
 
 func whyProjectRow(c *simulation, f finding) string {
@@ -147,28 +144,19 @@ func whyDefect(_ *simulation, f finding) string {
 // findIndexFault finds a session that the agent may not read completely because of a damaged index, which mend does not
 // use.
 func findIndexFault(c *simulation) []finding {
-	if c.s.IndexFault == "" {
-		return nil
-	}
-	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
+	return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault)
 }
 
 // findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
-	if !c.s.EventNumberTaken || !c.settings[own].profile.Strict() {
-		return nil
-	}
-	const text = "The session has events with higher numbers than its counter. OpenCode continues from the counter, " +
-		"reaches a number that is taken, and ends each prompt with HTTP 500."
-	return []finding{{Ref: c.s.Info.Ref, Text: text}}
+	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with higher "+
+		"numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends each "+
+		"prompt with HTTP 500.")
 }
 
 // findArchived finds a session that the user has archived (docs/opencode.md F16).
 func findArchived(c *simulation) []finding {
-	if !isArchived(c.s) {
-		return nil
-	}
-	return []finding{{Ref: c.s.Info.Ref, Text: "The session is archived, so OpenCode does not list it."}}
+	return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
 }
 
 // archivedFixes returns the fix that lists the session again, if the user asks for it.
@@ -213,14 +201,8 @@ func findUnlisted(c *simulation) []finding {
 
 // findOrphan finds the session of a subagent without a main session.
 func findOrphan(c *simulation) []finding {
-	if !c.s.ParentMissing {
-		return nil
-	}
-	return []finding{{
-		Ref: c.s.Info.Ref,
-		Text: fmt.Sprintf("The session is a subagent's, and its main session %.60s does not exist. OpenCode lists it nowhere.",
-			c.s.Parent),
-	}}
+	return c.sessionFinding(c.s.ParentMissing, fmt.Sprintf("The session is a subagent's, and its main session %.60s does not "+
+		"exist. OpenCode lists it nowhere.", c.s.Parent))
 }
 
 // orphanFixes returns the fix that makes the session a main session, if the user asks for it.

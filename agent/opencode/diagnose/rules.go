@@ -290,10 +290,8 @@ var rows = []repair.Rule{
 // import.
 func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
 	return func(s *repair.Case) []finding {
-		if c := stateOf(s); c.s.TakenOver && c.s.LeftBehind == leftBehind {
-			return []finding{{Ref: c.s.Info.Ref, Text: why}}
-		}
-		return nil
+		c := stateOf(s)
+		return c.sessionFinding(c.s.TakenOver && c.s.LeftBehind == leftBehind, why)
 	}
 }
 

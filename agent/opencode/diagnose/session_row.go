@@ -116,15 +116,19 @@ func timeAt(data []byte, name string) int64 {
 // unlistedFixes returns the fix that moves the record of the session to the project of its folder, if the user asks for
 // it.
 func unlistedFixes(c *simulation, _ finding) []repair.Fix {
-	s := c.s
 	if !c.request.Restore {
 		return nil
 	}
+	return c.moveFixes(c.s.Newer, ", to which its folder now belongs.")
+}
+
+// moveFixes returns the fix that moves the record of the session to another project, with the end of its description.
+func (c *simulation) moveFixes(project, why string) []repair.Fix {
 	return []repair.Fix{{
-		Text:  "The session is moved to the project " + s.Newer + ", to which its folder now belongs.",
+		Text:  "The session is moved to the project " + project + why,
 		Loses: "The id of its former project.",
 		Whole: true,
-		Edit:  draftEdit(func(d *draft) error { return d.moveSession(s.Newer) }),
+		Edit:  draftEdit(func(d *draft) error { return d.moveSession(project) }),
 	}}
 }
 
@@ -132,7 +136,7 @@ func unlistedFixes(c *simulation, _ finding) []repair.Fix {
 func (d *draft) moveSession(project string) error {
 	if d.s.Info.IsRow() {
 		d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", project))
-		d.s.Project, d.s.Newer = project, ""
+		d.s.Project, d.s.Newer, d.s.ProjectMissing = project, "", false
 		return nil
 	}
 	data, err := jsonedit.Set(d.s.Info.Data, jsonedit.Quote(project), "projectID")
@@ -146,18 +150,8 @@ func (d *draft) moveSession(project string) error {
 
 // projectFixes returns the fix that moves the session to the project of its directory.
 func projectFixes(c *simulation, _ finding) []repair.Fix {
-	s := c.s
-	if s.Home == "" {
+	if c.s.Home == "" {
 		return nil
 	}
-	return []repair.Fix{{
-		Text:  "The session is moved to the project " + s.Home + ", which has its directory.",
-		Loses: "The id of its former project.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", d.s.Home))
-			d.s.Project, d.s.ProjectMissing = d.s.Home, false
-			return nil
-		}),
-	}}
+	return c.moveFixes(c.s.Home, ", which has its directory.")
 }
