@@ -50,8 +50,8 @@ func (s *search) canSetAside() map[key]bool {
 }
 
 // asideFixes returns the ways to set a finding's content aside, smallest first: the block with its call or its
-// results, the part, the message. A session, a project or a message that cannot be read completely is never set
-// aside: the journal could not keep it.
+// results, the part, the message. Only messages and their parts are set aside, and only if the whole message can be
+// read: the journal could not keep the rest.
 func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	c := s.c
 	records := f.Records
@@ -96,14 +96,14 @@ func joinCall(c *Case, b *request.Block) []*request.Block {
 // asideFix returns the fix that sets aside records, and blocks of other records. If all blocks of a record are set
 // aside, the record is removed.
 func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
-	in := map[blockKey]bool{}
+	chosen := map[blockKey]bool{}
 	for _, b := range blocks {
-		in[keyOf(b)] = true
+		chosen[keyOf(b)] = true
 	}
 	var rest []*request.Block
 	whole := slices.Clone(records)
 	for _, b := range slices.Backward(blocks) { // backward, because removing a block changes the index of later ones
-		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[keyOf(o)] }
+		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !chosen[keyOf(o)] }
 		switch {
 		case slices.Contains(whole, b.Ref()), slices.Contains(records, messageRef(b.Ref())):
 		case slices.ContainsFunc(c.Stored(b.Ref()).Blocks(), isOther):

@@ -20,9 +20,9 @@ const boundRule = "R28"
 
 // A boundBlock is thinking in a request, with digests of the content that it is bound to.
 type boundBlock struct {
-	block           *request.Block
-	prefix          [sha256.Size]byte // all content before it, without thinking
-	identity, after string            // its own identity, and the identity of the thinking before it; "" for none
+	block              *request.Block
+	prefix             [sha256.Size]byte // all content before it, without thinking
+	identity, previous string            // its own identity, and the identity of the thinking before it; "" for none
 }
 
 // boundBlocks returns the thinking of a request. It reads the request once.
@@ -32,7 +32,7 @@ func boundBlocks(q request.Request) (all []boundBlock) {
 		for _, b := range t.Blocks {
 			switch {
 			case b.IsThinking():
-				now := boundBlock{block: b, identity: identity(b), after: last}
+				now := boundBlock{block: b, identity: identity(b), previous: last}
 				h.Sum(now.prefix[:0])
 				all, last = append(all, now), now.identity
 				continue
@@ -62,8 +62,8 @@ func writeContent(h hash.Hash, b *request.Block) {
 		_, _ = fmt.Fprintf(h, "%d %s", len(s), s)
 	}
 	_, _ = h.Write(b.Data)
-	for _, in := range b.Content {
-		writeContent(h, in)
+	for _, inner := range b.Content {
+		writeContent(h, inner)
 	}
 }
 
@@ -93,7 +93,7 @@ func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 		}
 		old := same[0]
 		previous[t.identity] = same[1:]
-		if len(spoiled) > 0 || old.prefix != t.prefix || t.after != "" && old.after != t.after {
+		if len(spoiled) > 0 || old.prefix != t.prefix || t.previous != "" && old.previous != t.previous {
 			spoiled = append(spoiled, t.block)
 		}
 	}
@@ -172,29 +172,29 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 
 // boundFrom selects the findings of the error's rule: the block that the error names and all later ones, or all blocks
 // if it names none. If only the named block were removed, the later ones would lack the thinking before them.
-func boundFrom(s *Case, e APIError) func(Finding) bool {
-	q, _ := s.Next()
-	from := map[change.Ref]map[string]bool{}
+func boundFrom(c *Case, e APIError) func(Finding) bool {
+	q, _ := c.Next()
+	selected := map[change.Ref]map[string]bool{}
 	for n, t := range q.Turns {
 		for m, b := range t.Blocks {
 			if b.IsThinking() && (n > e.Index || n == e.Index && m >= e.Block) {
-				if from[b.Ref()] == nil {
-					from[b.Ref()] = map[string]bool{}
+				if selected[b.Ref()] == nil {
+					selected[b.Ref()] = map[string]bool{}
 				}
-				from[b.Ref()][identity(b)] = true
+				selected[b.Ref()][identity(b)] = true
 			}
 		}
 	}
-	return func(f Finding) bool { return len(from) == 0 || from[f.Ref][f.Detail] }
+	return func(f Finding) bool { return len(selected) == 0 || selected[f.Ref][f.Detail] }
 }
 
 func whyBound(*Fault) string {
-	return "The conversation before this thinking block is not the one after which the model wrote it, and the provider " +
-		"accepts the block only with that one."
+	return "The conversation before this thinking block has changed since the model wrote it, and the provider accepts " +
+		"the block only after the original conversation."
 }
 
-// fixBound removes bound thinking. In an open tool loop the provider may accept no change to thinking: then the loop
-// is closed, too.
+// fixBound removes bound thinking. In an open tool loop the provider may accept no change to thinking, so there the
+// last fix also closes the loop.
 func fixBound(x *Fault) []Fix {
 	if x.block == nil {
 		return nil

@@ -123,9 +123,9 @@ func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	}
 }
 
-// Findings returns all findings of the session, the same at each call: those about the request in the setting in use,
-// and those of the agent's checks of records. If there are any, it also counts the findings in the other settings,
-// because a fix must hold there, too.
+// Findings returns all findings of the session: those about the request in the setting in use, and those of the
+// agent's checks of records. If there are any, it also counts the findings in the other settings, because a fix must
+// hold there, too. It computes the findings once.
 //
 // It releases the requests and their source data, which may be larger than the session and are seldom used again.
 func (c *Case) Findings() *Findings {
@@ -194,7 +194,7 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 // when thinking is switched on or off, so the rule counts only in the setting in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
-// add adds a finding. If it has no severity, it gets its rule's.
+// add adds a finding. If it has no severity, it gets its rule's, or else it is a [Note].
 func (c *Case) add(setting int, f Finding) {
 	if f.CountOnly {
 		c.findings.Count(setting, f.Code, f.Ref.Message)
@@ -316,7 +316,8 @@ func (d *Draft) Case() *Case {
 	return n
 }
 
-// FindingsOf returns a finding for each violation at a stored record: at a block, if the violation has a place.
+// FindingsOf returns a finding for each violation, at its first record and its block, if it has any. It ignores
+// violations in content that the agent adds to the request.
 func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
 	for _, v := range refused {
 		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: IsNearUnknown(q, v)}
@@ -347,7 +348,8 @@ type Fix struct {
 	Text  string // what it does, for a person
 	Loses string // what the user loses; "" for nothing
 
-	// Whole means that the edit changes more than the message of the finding. Such a fix is tried alone.
+	// Whole means that the edit changes more than the message of the finding. Such a fix is tried alone, unless Alike is
+	// set.
 	Whole bool
 	// Alike means that the same fix applies independently to other findings with the same code in the message, so these
 	// fixes may be tried together. With Whole they may also be in other messages: each edit moves or removes its

@@ -24,8 +24,7 @@ type Diagnosis struct {
 	WhyNot   string // if Fix is "": the reason, and what the user can do
 	Short    string // shown in lists instead of the class; "" for the class
 	Shown    Shown  // how the agent shows the session because of the finding
-	// Healed says which version of the agent works without a repair, see [Rule]; "" if the version in use does.
-	Healed string
+	Healed   string // see [Rule]; "" unless that version is known to need no repair of the session
 
 	SetAside    bool // Fix sets it aside
 	CanSetAside bool // if Fix is "": a repair with [Request.SetAside] sets it aside
@@ -38,8 +37,8 @@ func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
 // Options are the inputs of a diagnosis besides the session. Only the agent reads them.
 type Options struct {
-	// Now is the time of the diagnosis and of the next prompt. It affects fixes only by which messages are before that
-	// prompt. The zero time means after everything in the session.
+	// Now is the time of the diagnosis and of the next prompt. For fixes it only determines which messages are before
+	// that prompt. The zero time means after everything in the session.
 	Now time.Time
 	// WrongClock means that Now is unreliable: then it only decides whether the session is busy, and the prompt comes
 	// after everything in the session.

@@ -23,7 +23,7 @@ type Explanation struct {
 
 // A Guide explains an agent's findings.
 type Guide struct {
-	Classes []Class              // that a user can ask for by name
+	Classes []Class              // the classes that a user can ask for by name
 	Rules   func() []Explanation // one for each rule
 	Class   func(Class) Explanation
 }
@@ -203,7 +203,7 @@ var classExplanations = map[Class]Explanation{
 	LostContent: {
 		Tier: Report,
 		Meaning: "Messages of the session are lost: their content is no longer in the store. The agent answers " +
-			"without it.",
+			"without them.",
 		Fix: "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	ThinkingSignature: {
@@ -215,7 +215,7 @@ var classExplanations = map[Class]Explanation{
 	},
 	EncryptedReasoning: {
 		Tier:    Auto,
-		Meaning: "The session contains reasoning that was encrypted for another account or key. Only that one can use it.",
+		Meaning: "The session contains reasoning that was encrypted for another account or key. No other can use it.",
 		Fix:     "mend fix --error TEXT removes the encrypted part. A readable summary stays.",
 		Loses:   "The encrypted reasoning.",
 	},

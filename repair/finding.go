@@ -112,7 +112,7 @@ func (fs *Findings) Count(setting int, code, message string) {
 	fs.counts[place{code, message, setting}]++
 }
 
-// IsWell reports whether a message has no known findings under a setting.
+// IsWell reports whether the message of a finding has no findings under a setting, not even hidden ones.
 func (fs *Findings) IsWell(setting int, f Finding) bool {
 	for p := range fs.counts {
 		if p.setting == setting && p.message == f.Ref.Message {

@@ -16,14 +16,14 @@ func whyFile(x *Fault) string {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
 	case "B10":
-		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or has another type than " +
-			"that of its data."
+		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or is stored with a type that " +
+			"does not match its data."
 	case "R18", "O9", "C8", "G10":
 		return "The provider cannot decode the image."
 	case "R19":
 		return "The image has a type that the provider does not accept."
 	case "R20":
-		return "The image is stored with another type than that of its data, and the provider compares them."
+		return "The image is stored with a type that does not match its data, and the provider compares them."
 	case "R21":
 		return "The image has more pixels a side than the provider accepts."
 	case "image":
@@ -39,7 +39,7 @@ func fixFile(x *Fault) []Fix {
 		return nil
 	}
 	fixes := []Fix{{
-		Text: "The type of the image becomes that of its data.",
+		Text: "The image gets the type of its data.",
 		Edit: func(d Editor) error { return d.CorrectType(x.block) },
 	}}
 	if files := x.filesAtFault(); len(files) > 0 && x.isResult() {

@@ -32,11 +32,10 @@ func fixLostPrompt(x *Fault) (fixes []Fix) {
 	}
 	if before := x.earlierMessages(); len(before) > 0 {
 		if ref := before[len(before)-1]; x.Stored(ref).Role == change.RoleUser {
-			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder."))
+			fixes = append(fixes, x.fillPrompt(ref, "The empty prompt %s gets placeholder text."))
 		}
 	}
-	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing "+
-		"one: the placeholder."))
+	return append(fixes, x.insertPrompt("A placeholder prompt is inserted before the assistant message."))
 }
 
 // earlierMessages returns the messages before the affected message.

@@ -102,20 +102,20 @@ func fixLoopThinking(x *Fault) []Fix {
 // closeLoop ends the open tool loop with a step that has the placeholder after the newest call. The
 // provider's rules on open loops then no longer apply.
 func (x *Fault) closeLoop() Fix {
-	in := messageRef(x.Ref)
+	message := messageRef(x.Ref)
 	q, _ := x.Next()
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			if isCall(b) {
-				in = messageRef(b.Ref())
+				message = messageRef(b.Ref())
 			}
 		}
 	}
 	text := x.Texts().Placeholder
 	return Fix{
-		Whole: in.Message != x.Ref.Message,
+		Whole: message.Message != x.Ref.Message,
 		Text:  fmt.Sprintf("A text %q closes the tool loop. Everything else stays.", text),
-		Edit:  func(d Editor) error { return d.AddStep(in, text) },
+		Edit:  func(d Editor) error { return d.AddStep(message, text) },
 	}
 }
 

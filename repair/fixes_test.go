@@ -360,7 +360,7 @@ func TestFixFiles(t *testing.T) {
 // In a result first the files that cannot be sent are replaced, and then all.
 func TestFixFilesOfResults(t *testing.T) {
 	const (
-		kind = "The type of the image becomes that of its data."
+		kind = "The image gets the type of its data."
 		file = "A line of text replaces the file and says what it was."
 		part = "The file is removed from the tool result, and a line in the output says what it was."
 	)

@@ -10,7 +10,7 @@ import (
 )
 
 // FindForError returns findings for an error that only the provider can judge: all content of the affected kind that
-// is sent. For most classes the error needs no other field.
+// is sent. For most classes it reads only the error's class.
 func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {
@@ -101,8 +101,8 @@ func isAboutThinking(e APIError) bool {
 	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
 }
 
-// locate returns a filter that selects the findings that the error names; in is nil if it names none. All findings are
-// of the error's kind. If only is true, no other findings of the kind may be fixed instead: signed thinking cannot be
+// locate returns a filter that selects the findings that the error names; nil if it names none. found contains all
+// findings of the error's kind. If only is true, no others of them may be fixed instead: signed thinking cannot be
 // restored, so it is removed only from the located message.
 //
 // It looks for the records in this order: the items that the error names; the calls; their neighbours in the same
@@ -110,11 +110,11 @@ func isAboutThinking(e APIError) bool {
 // number in the store, because the store may have changed since the error. An error about thinking without a number is
 // about the newest message with a finding, and so is every error about changed thinking: the provider compares only the
 // newest message.
-func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
+func locate(c *Case, e APIError, found []Finding) (named func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
 		return boundFrom(c, e), true
 	}
-	l := locator{s: c, e: e, found: found, messages: c.Messages(), faulty: map[string]bool{}}
+	l := locator{c: c, e: e, found: found, messages: c.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {
 		l.faulty[f.Ref.Message] = true
 	}
@@ -122,7 +122,7 @@ func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only b
 }
 
 type locator struct {
-	s        *Case
+	c        *Case
 	e        APIError
 	found    []Finding
 	messages []change.Ref
@@ -133,18 +133,18 @@ func (l *locator) locate() func(Finding) bool {
 	if l.e.Rule == "R8" {
 		return l.nonEmpty(l.messageFilter(l.newest()))
 	}
-	called, beside, items := l.namedRecords()
-	block, turn := blockAndTurn(l.s, l.e)
-	for _, in := range [...]func(Finding) bool{
+	called, adjacent, items := l.namedRecords()
+	block, turn := blockAndTurn(l.c, l.e)
+	for _, match := range [...]func(Finding) bool{
 		func(f Finding) bool { return items[f.Ref.Message] },
 		func(f Finding) bool { return called[f.Ref] },
-		func(f Finding) bool { return beside[f.Ref] },
+		func(f Finding) bool { return adjacent[f.Ref] },
 		func(f Finding) bool { return block != nil && f.Ref == block.Ref() && f.Block == block.Index },
 		func(f Finding) bool { return block != nil && f.Ref == block.Ref() },
 		func(f Finding) bool { return turn[f.Ref.Message] },
 		l.messageFilter(l.nearest()),
 	} {
-		if at := l.nonEmpty(in); at != nil {
+		if at := l.nonEmpty(match); at != nil {
 			return at
 		}
 	}
@@ -154,24 +154,24 @@ func (l *locator) locate() func(Finding) bool {
 	return nil
 }
 
-// nonEmpty returns the filter in, or nil if it selects no finding.
-func (l *locator) nonEmpty(in func(Finding) bool) func(Finding) bool {
-	if slices.ContainsFunc(l.found, in) {
-		return in
+// nonEmpty returns match, or nil if it selects no finding.
+func (l *locator) nonEmpty(match func(Finding) bool) func(Finding) bool {
+	if slices.ContainsFunc(l.found, match) {
+		return match
 	}
 	return nil
 }
 
 // namedRecords returns the records of the calls that the error names by id, and the messages with the items that it
-// names. beside has the other records in the steps of the calls: one of them may separate a call from its result. If
+// names. adjacent has the other records in the steps of the calls: one of them may separate a call from its result. If
 // the provider lacks an item, it lacks all items of that account, so no item is located.
-func (l *locator) namedRecords() (called, beside map[change.Ref]bool, items map[string]bool) {
-	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
+func (l *locator) namedRecords() (called, adjacent map[change.Ref]bool, items map[string]bool) {
+	called, adjacent, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {
-		return called, beside, items
+		return called, adjacent, items
 	}
 	for _, ref := range l.messages {
-		for _, step := range l.s.Stored(ref).Steps {
+		for _, step := range l.c.Stored(ref).Steps {
 			for _, b := range step {
 				if b.ItemID != "" && l.e.Rule != "O10" && slices.Contains(l.e.Items, b.ItemID) {
 					items[ref.Message] = true
@@ -181,12 +181,12 @@ func (l *locator) namedRecords() (called, beside map[change.Ref]bool, items map[
 				}
 				called[b.Ref()] = true
 				for _, o := range step {
-					beside[o.Ref()] = true
+					adjacent[o.Ref()] = true
 				}
 			}
 		}
 	}
-	return called, beside, items
+	return called, adjacent, items
 }
 
 // blockAndTurn returns the stored block of the next request that the error names, nil for none, and the

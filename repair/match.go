@@ -121,9 +121,9 @@ func isOther(e APIError, v request.Violation) bool {
 
 // degree returns how well the violation fits an error with the same rule or class.
 func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degree {
-	there := BreaksItOtherwise
+	exact := BreaksItOtherwise
 	if inUse {
-		there = BreaksThere
+		exact = BreaksThere
 	}
 	switch named := len(e.Calls) > 0; {
 	case e.Index < 0 && !named && e.Rule != "" && isOther(e, v):
@@ -131,9 +131,9 @@ func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degr
 	case e.Index < 0 && !named:
 		return BreaksRule
 	case e.Index >= 0 && e.Index == v.N && isBlock(e, v, q):
-		return there
+		return exact
 	case named && slices.ContainsFunc(adjacentTurns(q, v), func(t request.Turn) bool { return namesCall(t, e.Calls) }):
-		return there
+		return exact
 	}
 	return BreaksElsewhere
 }

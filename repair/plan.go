@@ -21,7 +21,8 @@ type Request struct {
 	All     bool    // with Error: all of its kind, even if only the provider can know which record is affected
 	Except  []Class // not fixed, unless Error is about them
 	Force   bool    // even if the agent is working in the session
-	// Restore means that the agent should list the session again. Without it a hidden session is not fixed.
+	// Restore means that the agent should list the session again. Only findings of the class [HiddenSession] are fixed
+	// then. An agent may have fixes that it offers only with Restore, such as for an archived session.
 	Restore bool
 	// Unattended means that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
@@ -48,7 +49,7 @@ type Result struct {
 	// Suspects are remaining findings of the error's kind, which may be its cause.
 	Suspects        []Diagnosis
 	All             bool    // Request.All, for an error
-	Proof           []Proof // the rules that After breaks in every setting
+	Proof           []Proof // for each setting, the rules that After breaks
 	UnknownProvider string  // see [Case]
 	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan. Added counts the
 	// blocks that only the plan brings into the request; 0 if the agent makes no request without the plan.
@@ -69,9 +70,8 @@ var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use
 
 // Plan makes the smallest plan that fixes the requested findings in the session. Each of its fixes was tried on a copy
 // and proved under every setting: its finding is gone and there is no new finding, see the package. The plan of a
-// healthy session has no ops. A second plan after the first has no ops either. There are two exceptions: an error that
-// no longer occurs, and a file in place of a folder that was moved away. Only records that a diagnosis or its fix names
-// are changed.
+// healthy session has no ops. A second plan after the first has no ops either, unless it has an Error. Only records
+// that a diagnosis or its fix names are changed.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c *Case, req Request) (Result, error) {
@@ -252,10 +252,10 @@ func fixError(c *Case, o origin, req Request) *search {
 			found = append(found, f)
 		}
 	}
-	if in, only := locate(c, e, found); in != nil && !req.All {
+	if selects, only := locate(c, e, found); selects != nil && !req.All {
 		named := map[key]bool{} // by key, because fixes may change the places of other findings
 		for _, f := range found {
-			named[f.key()] = in(f)
+			named[f.key()] = selects(f)
 		}
 		t := req.search(c, o, func(_ *Case, f Finding) bool { return named[f.keyAt(o.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {

@@ -87,13 +87,13 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 // movedPlaces returns the places of new findings, except at parts that existed before: a part may have moved together
 // with its problem.
 func (s *search) movedPlaces(o outcome) map[place]bool {
-	in := map[place]bool{}
+	places := map[place]bool{}
 	for _, f := range o.c.Findings().list {
 		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.refs.has(f.Ref)) {
-			in[place{f.Code, f.Ref.Message, InUse}] = true
+			places[place{f.Code, f.Ref.Message, InUse}] = true
 		}
 	}
-	return in
+	return places
 }
 
 // newPlaces returns the places with more findings than before. For whole fixes it compares the sums over all messages.

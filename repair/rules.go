@@ -9,14 +9,14 @@ import (
 // engineRules are the rules of the providers, and of content that only an error reveals, by code.
 var engineRules = sync.OnceValue(func() map[string]Rule {
 	const (
-		noResult   = "A tool call would be sent without its result."
-		noCall     = "A tool result would be sent without its tool call before it."
-		empty      = "The message would be sent empty; the provider rejects that."
-		noObject   = "The input of the tool call is not an object; the provider rejects that."
-		noPrompt   = "The conversation starts with an assistant message: the first prompt is missing."
-		twice      = "An earlier tool call has the same id; ids must be unique."
-		endsSo     = "The request would end with an answer, and the provider rejects that."
-		lateAnswer = "An assistant message that was written while the clock was wrong, dated a year ahead: every new " +
+		noResult     = "A tool call would be sent without its result."
+		noCall       = "A tool result would be sent without its tool call before it."
+		empty        = "The message would be sent empty; the provider rejects that."
+		noObject     = "The input of the tool call is not an object; the provider rejects that."
+		noPrompt     = "The conversation starts with an assistant message: the first prompt is missing."
+		duplicateID  = "An earlier tool call has the same id; ids must be unique."
+		endsInAnswer = "The request would end with an answer, and the provider rejects that."
+		lateAnswer   = "An assistant message that was written while the clock was wrong, dated a year ahead: every new " +
 			"prompt sorts before it."
 	)
 	file := Rule{Class: InvalidFile, Why: whyFile, Fixes: fixFile}
@@ -83,7 +83,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"type": "text", "text": " \n"}`,
 		},
 		"R12": {
-			Class: AssistantPrefillUnsupported, Why: constant(endsSo),
+			Class: AssistantPrefillUnsupported, Why: constant(endsInAnswer),
 			Example: lateAnswer,
 		},
 		"R13": {
@@ -104,7 +104,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: "The record of the first prompt was deleted.",
 		},
 		"R17": {
-			Class: InvalidToolCall, Why: constant(twice), Fixes: fixCallID,
+			Class: InvalidToolCall, Why: constant(duplicateID), Fixes: fixCallID,
 			Example: "A message that was copied by a sync program.",
 		},
 		"R18": file,
@@ -125,15 +125,14 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"O2": {Class: ToolResultMissing, Why: constant(noCall)},
 		"O3": {
 			Class: ItemID,
-			Why: constant("The provider knows the items of this response by their ids, and one that " +
-				"belongs to them is missing."),
+			Why:   constant("The provider looks up the items of this response by their ids, and one of them is missing."),
 			Fixes: fixItemIDs,
 		},
 		"O4":  {Class: ItemID, Why: constant("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
 		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"O6":  {Class: InvalidToolCall, ClassOf: classOfLongID, Why: whyLongID, Fixes: fixLongID},
 		"O9":  file,
-		"O11": {Class: ItemID, Why: constant("The id of the item is not one of its type."), Fixes: fixItemIDs},
+		"O11": {Class: ItemID, Why: constant("The id of the item does not match its type."), Fixes: fixItemIDs},
 		"O12": tooLong,
 		"O13": {
 			Class: EncryptedReasoning,
@@ -187,7 +186,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"G10": file,
 		"G12": {
 			Class: AssistantPrefillUnsupported,
-			Why:   constant(endsSo), Example: lateAnswer,
+			Why:   constant(endsInAnswer), Example: lateAnswer,
 		},
 
 		"G13": unicode,
@@ -197,7 +196,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"B3":  {Class: EmptyContentMessage, Why: constant(empty), Fixes: fixEmptyTurn},
 		"B4":  {Class: EmptyContentMessage, Why: whyBlankBlock, Fixes: fixBlankBlock},
 		"B5":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
-		"B7":  {Class: InvalidToolCall, Why: constant(twice), Fixes: fixCallID},
+		"B7":  {Class: InvalidToolCall, Why: constant(duplicateID), Fixes: fixCallID},
 		"B8":  {Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall},
 		"B10": file,
 		"B11": {Class: ThinkingBlockOrder, ClassOf: classOfLast, Why: whyLast, Fixes: fixLast},

@@ -382,18 +382,18 @@ func (s *search) keep(trials []*trial, o outcome) {
 // describeFixed returns a function that describes which trial fixed a finding: its own, or else the last one
 // in its message.
 func describeFixed(trials []*trial) func(Finding, Diagnosis) Diagnosis {
-	own, beside := map[key]*trial{}, map[string]*trial{}
+	own, last := map[key]*trial{}, map[string]*trial{}
 	for _, tr := range trials {
-		own[tr.key()], beside[tr.Ref.Message] = tr, tr
+		own[tr.key()], last[tr.Ref.Message] = tr, tr
 	}
 	return func(f Finding, d Diagnosis) Diagnosis {
 		d.Fix, d.WhyNot = "The fix above also solves this.", ""
-		near, ok := beside[f.Ref.Message]
+		tr, ok := last[f.Ref.Message]
 		if len(trials) == 1 && trials[0].fix.Whole {
-			near, ok = trials[0], true
+			tr, ok = trials[0], true
 		}
 		if ok {
-			d.Fix = near.fix.Text
+			d.Fix = tr.fix.Text
 		}
 		if tr, ok := own[f.key()]; ok {
 			d.Fix, d.Loses, d.SetAside = tr.fix.Text, tr.fix.Loses, tr.fix.aside != nil

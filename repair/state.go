@@ -48,8 +48,7 @@ func (BaseState) Refuses(Finding) *RefusalError { return nil }
 type Sent struct {
 	Request request.Request // as it would be after a repair of findings for which the agent omits content
 	Refused []request.Violation
-	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity has its rule's, or
-	// else is broken.
+	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity is broken.
 	Findings []Finding
 	// Unfinished is the newest answer if its calls have results and the agent continues it.
 	Unfinished change.Ref
@@ -101,8 +100,8 @@ type Context struct {
 	ForkBefore func(s State, prompt change.Ref) string
 }
 
-// Turns is embedded in a [State] if each turn of a request consists of stored messages: it implements the methods about
-// the next request.
+// Turns is embedded in a [State] if each turn of a request consists of stored messages. It implements all methods
+// except Records and Edit.
 type Turns struct {
 	BaseState
 

@@ -19,7 +19,7 @@ type TrimRequest struct {
 	Percent   int      // of the model's context window; with 0 the request becomes as small as possible
 	Actual    int      // the size of the request according to the provider, to correct the estimate; 0 if unknown
 	Window    int      // the model's context window; 0: as the agent knows it
-	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
+	TooLong   bool     // the provider refused the request as too long, so the window is at most the estimate
 	KeepTurns int      // the number of newest prompts that stay whole with their answers
 	Protected []string // names of tools whose outputs stay
 	Hard      bool     // if the outputs are not enough, also large files and texts, and then whole turns
@@ -289,8 +289,8 @@ func (x *trimming) results() (all []result) {
 	return all
 }
 
-// isBound reports whether the request has thinking that an earlier change invalidates. Then content nearest to the
-// end is trimmed first.
+// isBound reports whether the request has thinking that a change before it would invalidate. Then the content nearest
+// to the end is trimmed first.
 func (x *trimming) isBound() bool {
 	return x.q.Bound != request.Unbound && slices.ContainsFunc(x.q.Turns, func(t request.Turn) bool {
 		return slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking)
