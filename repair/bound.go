@@ -123,18 +123,12 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	if q, _ := after.Current(); q.Whole().Bound != request.Refused {
 		return after, b, nil
 	}
-	type blockKey struct {
-		ref    change.Ref
-		detail string
-	}
-	gone := map[blockKey]bool{}
+	gone := map[key]bool{}
 	for _, t := range spoiled {
-		gone[blockKey{t.Ref(), identity(t)}] = true
+		gone[key{boundRule, identity(t), t.Ref()}] = true
 	}
 	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
-	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool {
-		return f.Code == boundRule && gone[blockKey{f.Ref, f.Detail}]
-	}, auto)
+	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool { return gone[f.key()] }, auto)
 	if left := SpoiledThinking(before, s.c.Reset()); len(left) > 0 {
 		why := whyNone
 		if len(s.failed) > 0 {

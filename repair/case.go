@@ -50,9 +50,6 @@ func (c *Case) withState(s State) *Case {
 	return &Case{State: s, Context: c.Context, settings: c.settings, asked: c.asked, isDraft: c.isDraft}
 }
 
-// Texts returns the texts that fixes write into the session.
-func (c *Case) Texts() Texts { return c.Context.Texts }
-
 // Sent returns the request in the setting with the given number, and the request's violations.
 func (c *Case) Sent(setting int) (request.Request, []request.Violation) {
 	s := c.send(setting)
@@ -297,7 +294,7 @@ type Draft struct {
 
 // Apply edits the draft. After an error the draft is as before; a [*RefusalError] explains why the fix must not be
 // applied.
-func (d *Draft) Apply(_ Finding, x Fix) error {
+func (d *Draft) Apply(x Fix) error {
 	d.Begin(x)
 	err := x.Edit(d.Editor)
 	if err == nil {

@@ -28,12 +28,7 @@ func whyCallID(x *Fault) string {
 const maxShortID = 64
 
 func whyIDLength(x *Fault) string {
-	switch {
-	case x.block == nil:
-		return "The id of a tool call is invalid for the provider."
-	case x.block.ToolID == "":
-		return "The tool call has an empty id; the provider rejects that."
-	case len(x.block.ToolID) > maxShortID:
+	if x.block != nil && len(x.block.ToolID) > maxShortID {
 		return fmt.Sprintf("The id of the tool call has %d characters; the provider accepts %d.",
 			len([]rune(x.block.ToolID)), maxShortID)
 	}
@@ -263,7 +258,7 @@ func fixUnfinished(x *Fault) []Fix {
 	if x.block == nil || x.block.ToolID == "" {
 		return nil
 	}
-	text := x.Texts().Cancelled
+	text := x.Texts.Cancelled
 	return alike(Fix{
 		Text: fmt.Sprintf("The call is marked as failed with %q. Its input stays.", text),
 		Edit: func(d Editor) error { return d.FailCall(x.block, text) },

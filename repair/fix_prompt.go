@@ -47,7 +47,7 @@ func (x *Fault) earlierMessages() []change.Ref {
 
 // fillPrompt puts the placeholder into a prompt without content.
 func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
-	placeholder := x.Texts().Placeholder
+	placeholder := x.Texts.Placeholder
 	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Editor) error {
 		blocks := x.Stored(ref).Blocks()
 		if slices.ContainsFunc(blocks, isContent) {
@@ -66,6 +66,6 @@ func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
 }
 
 func (x *Fault) insertPrompt(text string) Fix {
-	placeholder := x.Texts().Placeholder
+	placeholder := x.Texts.Placeholder
 	return Fix{Text: text, Whole: true, Edit: func(d Editor) error { return d.InsertPrompt(x.Ref, placeholder) }}
 }

@@ -31,7 +31,7 @@ func fixBlank(x *Fault) []Fix {
 }
 
 func (x *Fault) fillBlank(b *request.Block) Fix {
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	return Fix{
 		Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Editor) error { return d.ReplaceText(b, text) },
 	}
@@ -40,7 +40,7 @@ func (x *Fault) fillBlank(b *request.Block) Fix {
 // placeholderAfterThinking removes a blank text, and adds the placeholder after the thinking of its
 // step: the provider accepts no text after a call.
 func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block) Fix {
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	return Fix{
 		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),
 		Edit: func(d Editor) error {
@@ -70,7 +70,7 @@ func fixEmptyTurn(x *Fault) (fixes []Fix) {
 			fixes = append(fixes, x.fillBlank(b))
 		}
 	}
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	insert := func(edit func(Editor) error) Fix {
 		return Fix{Text: fmt.Sprintf("A text %q is added to the message.", text), Edit: edit}
 	}

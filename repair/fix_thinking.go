@@ -46,7 +46,7 @@ func fixLast(x *Fault) (fixes []Fix) {
 	if slices.ContainsFunc(x.step, isContent) {
 		fixes = append(fixes, x.moveFixes()...)
 	}
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	return append(fixes, Fix{
 		Text: fmt.Sprintf("A text %q is inserted after the thinking.", text),
 		Edit: func(d Editor) error { return d.InsertText(x.block, text) },
@@ -111,7 +111,7 @@ func (x *Fault) closeLoop() Fix {
 			}
 		}
 	}
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	return Fix{
 		Whole: message.Message != x.Ref.Message,
 		Text:  fmt.Sprintf("A text %q closes the tool loop. Everything else stays.", text),
@@ -134,7 +134,7 @@ func fixThinkingOff(x *Fault) []Fix {
 	}
 	fix := Fix{Text: "The thinking is removed; text and tool calls stay.", Loses: losesThoughts}
 	gone, filled := thoughts, blank
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	switch {
 	case slices.ContainsFunc(x.message.Blocks(), isContent):
 		filled = nil
@@ -189,7 +189,7 @@ func fixMissingReasoning(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	text := x.Texts().Placeholder
+	text := x.Texts.Placeholder
 	return []Fix{{
 		Text: fmt.Sprintf("Reasoning %q is added before the call.", text),
 		Edit: func(d Editor) error { return d.InsertThinking(x.block, text) },

@@ -409,7 +409,7 @@ func TestFixFilesOfResults(t *testing.T) {
 		got := ""
 		d := c.Draft()
 		for _, fix := range c.Rules.Fault(c, f).Fixes() {
-			if fixes = append(fixes, fix.Text); got == "" && d.Apply(f, fix) == nil {
+			if fixes = append(fixes, fix.Text); got == "" && d.Apply(fix) == nil {
 				got = shownBlock(stateOf(d.Case()).messages[2].steps[0][0])
 			}
 		}
@@ -473,7 +473,7 @@ func TestFixBlankWithThinking(t *testing.T) {
 		got, found := "", false
 		for _, fix := range c.Rules.Fault(c, f).Fixes() {
 			if d := c.Draft(); strings.Contains(fix.Text, x.fix) {
-				if found = true; d.Apply(f, fix) == nil {
+				if found = true; d.Apply(fix) == nil {
 					got = describe(stateOf(d.Case()).messages)
 				}
 			}

@@ -108,8 +108,6 @@ func (s *search) next() (group []Finding, n int) {
 }
 
 // describe returns the diagnosis of a finding with its original ref.
-func (s *search) describe(f Finding) Diagnosis { return describe(s.c, s.origin, f) }
-
 func describe(c *Case, o origin, f Finding) Diagnosis {
 	d := c.Describe(f)
 	d.Ref, d.finding = o.first(d.Ref), f.keyAt(o.first(f.Ref))
@@ -264,7 +262,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 		if len(trials) > 0 && !trials[0].isCompatible(all[n]) || begun && !x.Alike {
 			continue
 		}
-		if err := d.Apply(f, x); err != nil {
+		if err := d.Apply(x); err != nil {
 			s.reject(f, x, n, err)
 			continue
 		}
@@ -364,7 +362,7 @@ func (s *search) keep(trials []*trial, o outcome) {
 		case s.isFixed(f, o, moved):
 			s.fixed = append(s.fixed, fix(f, s.originalDiagnosis(f)))
 		case first:
-			s.original[f.key()] = s.describe(f)
+			s.original[f.key()] = describe(s.c, s.origin, f)
 		}
 	}
 	for _, d := range o.also {
@@ -407,7 +405,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 	if d, ok := s.original[f.key()]; ok {
 		return d
 	}
-	return s.describe(f)
+	return describe(s.c, s.origin, f)
 }
 
 const whyNone = "mend knows no change that fixes this without breaking something else."

@@ -46,15 +46,15 @@ func TestSentences(t *testing.T) {
 		{"R13", message, step(), "rejects the id of a tool call", "", ""},
 		{"R13", 0, step(call("", "ls", "{}")), "id is empty", "", "call_m1p0"},
 		{"R13", 0, step(call("a:1", "ls", "{}")), `"a:1" contains characters`, "", "call_m1p0"},
-		{"C4", message, step(), "The id of a tool call is invalid", "", ""},
-		{"C4", 0, step(call("", "ls", "{}")), "has an empty id", "", "call_m1p0"},
+		{"C4", message, step(), "The provider rejects the id of a tool call", "", ""},
+		{"C4", 0, step(call("", "ls", "{}")), "call's id is empty", "", "call_m1p0"},
 		{"C4", 0, step(call(id(64), "ls", "{}")), "contains characters", "", "call_m1p0"},
 		{"C4", 0, step(call(id(65), "ls", "{}")), "has 65 characters; the provider accepts 64", "", "call_m1p0"},
-		{"O6", message, step(), "The id of a tool call is invalid", invalid, ""},
+		{"O6", message, step(), "The provider rejects the id of a tool call", invalid, ""},
 		{"O6", 0, step(item(id(65), text("a"))), "The id of the item is longer", repair.ItemID, noIDs},
 		{"O6", 0, step(item(id(65), call(id(64), "ls", "{}"))), "The id of the item is longer", repair.ItemID, noIDs},
 		{"O6", 0, step(item(id(65), call(id(65), "ls", "{}"))), "has 65 characters", invalid, newID},
-		{"O6", 0, step(item(id(65), call("", "ls", "{}"))), "has an empty id", invalid, newID},
+		{"O6", 0, step(item(id(65), call("", "ls", "{}"))), "call's id is empty", invalid, newID},
 		{"O6", 0, step(item(id(64), call("c", "ls", "{}"))), "contains characters", invalid, newID},
 		{"R14", message, step(), "not an object", "", ""},
 		{"R14", 0, step(call("c", "ls", "null")), "not an object", "", "becomes an empty object"},
@@ -208,7 +208,7 @@ func TestFillPrompt(t *testing.T) {
 		f := repair.Finding{Code: "R16", Ref: *refOf("m1")}
 		d := c.Draft()
 		got := ""
-		if err := d.Apply(f, c.Rules.Fault(c, f).Fixes()[0]); err == nil {
+		if err := d.Apply(c.Rules.Fault(c, f).Fixes()[0]); err == nil {
 			got = describe(stateOf(d.Case()).messages)
 		}
 		if got != x.want {
@@ -232,7 +232,7 @@ func TestFixHalfPairs(t *testing.T) {
 		c := newCase(newToy(claude, answer(x.block)))
 		f := repair.Finding{Code: "R27", Ref: *partOf("m0", 0)}
 		d := c.Draft()
-		if err := d.Apply(f, c.Rules.Fault(c, f).Fixes()[0]); err != nil {
+		if err := d.Apply(c.Rules.Fault(c, f).Fixes()[0]); err != nil {
 			t.Error(err)
 		}
 		if got := describe(stateOf(d.Case()).messages); got != x.want {

@@ -132,7 +132,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 		if t.After <= t.Goal {
 			break
 		}
-		if !apply(d, o.block, func(d Editor) error { return d.ClearResult(o.block) }) {
+		if !apply(d, func(d Editor) error { return d.ClearResult(o.block) }) {
 			if removable := (content{removedOf(o.block, o.Tokens), o.block}); removable.Tokens >= minRemoved {
 				whole = append(whole, removable)
 			}
@@ -152,7 +152,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 		if t.After <= t.Goal {
 			break
 		}
-		if apply(d, o.block, func(d Editor) error { return replaceContent(d, o.block) }) {
+		if apply(d, func(d Editor) error { return replaceContent(d, o.block) }) {
 			t.Removed = append(t.Removed, o.RemovedContent)
 			t.After -= o.Tokens
 		}
@@ -182,10 +182,8 @@ func goalOf(r TrimRequest, t Trimmed) int {
 	return goal
 }
 
-// apply edits a block of the draft, and reports whether that was possible.
-func apply(d *Draft, b *request.Block, edit func(Editor) error) bool {
-	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
-}
+// apply edits the draft, and reports whether that was possible.
+func apply(d *Draft, edit func(Editor) error) bool { return d.Apply(Fix{Edit: edit}) == nil }
 
 // wholeRequest returns the next request with the whole conversation.
 func wholeRequest(c *Case) request.Request {
@@ -354,7 +352,7 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 		for _, step := range x.c.Stored(ref).Steps {
 			for _, b := range step {
 				if !large[b.Ref()] || !mayHaveFile(b) ||
-					!apply(d, b, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
+					!apply(d, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
 					continue
 				}
 				t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
@@ -364,7 +362,7 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	if len(t.Removed) == 0 {
 		return x.c, t
 	}
-	_ = d.Apply(Finding{}, Fix{Edit: func(d Editor) error { return d.WriteInPlace() }}) // otherwise the files stay in the store
+	apply(d, Editor.WriteInPlace) // otherwise the files stay in the store
 	after = d.Case()
 	t.After = sizeOf(after)
 	return after, t

@@ -60,13 +60,13 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 		}
 		return nil
 	}
-	if d.Apply(Finding{Ref: note.Ref()}, Fix{Edit: setAside, Whole: true}) != nil {
+	if d.Apply(Fix{Edit: setAside, Whole: true}) != nil {
 		t.Turns = nil // the remaining conversation would lack its beginning
 	}
 	if len(t.Turns) > 0 {
 		text := fmt.Sprintf(turnsNote, len(t.Turns))
-		if !apply(d, note, func(d Editor) error { return d.InsertText(note, text) }) {
-			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // no note if that fails
+		if !apply(d, func(d Editor) error { return d.InsertText(note, text) }) {
+			apply(d, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // no note if that fails
 		}
 	}
 }

@@ -72,7 +72,7 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 	before := wholeRequest(c)
 	u.Before, u.Window = before.Tokens(), c.Window()
 	d := c.Draft()
-	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Editor) (err error) {
+	err = d.Apply(Fix{Whole: true, Edit: func(d Editor) (err error) {
 		u.Earlier, err = d.RemoveCompaction()
 		return err
 	}})
