@@ -58,8 +58,8 @@ var (
 	ErrLink = errors.New("it is a symbolic link")
 )
 
-// A Store holds an agent's sessions. Its methods may be called concurrently. [Base] also implements the methods of
-// Reader below Read.
+// A Store holds an agent's sessions. Its methods may be called concurrently. [Base] implements the methods of Reader
+// that follow Read.
 type Store interface {
 	Reader
 	// Writer returns the transactions of the store for changes that belong to the journal with the given id.
@@ -87,10 +87,10 @@ type Reader interface {
 	// session has its own copies.
 	CopyOwner(head change.Head) string
 
-	// CountMissing counts the content of then that is missing from now. Both contain records that Copy returns; the caller
-	// may leave out records that are equal, and equal lines of a long text. edited has the refs, without a project, of
-	// messages and parts that mend has changed since: their content was removed on purpose.
-	CountMissing(now, then []change.Record, edited map[change.Ref]bool) Lack
+	// CountMissing counts the content of earlier that is missing from current. Both contain records that Copy returns;
+	// the caller may leave out records that are equal, and equal lines of a long text. edited has the refs, without a
+	// project, of messages and parts that mend has changed since: their content was removed on purpose.
+	CountMissing(current, earlier []change.Record, edited map[change.Ref]bool) Lack
 
 	// Restore plans to restore a session from a copy: kept are the ops that create its copied records. head is from
 	// List, or from the copy if the session no longer exists. It only reads. The Pre of the ops may be wrong.
@@ -191,9 +191,9 @@ type Reader interface {
 	KeptFiles(journal string) KeptFiles
 }
 
-// A FolderStore is an [Agent] with a store that is a folder, which mend can make if it does not exist.
+// A FolderStore is an [Agent] whose store is a folder that mend can create.
 type FolderStore interface {
-	// StoreFolders returns the folders of an empty store at a root; nil if only the agent may make a store there.
+	// StoreFolders returns the folders of an empty store at a root; nil if only the agent may create a store there.
 	StoreFolders(root string) []string
 }
 
@@ -305,8 +305,8 @@ type Forecast struct {
 	Place    Place
 }
 
-// ForecastOf completes the forecast of a case with the request that is sent now, and the session's findings.
-func ForecastOf(c *repair.Case, now request.Request, f Forecast) Forecast {
+// forecast completes the forecast of a case with the request that is sent now, and the session's findings.
+func forecast(c *repair.Case, now request.Request, f Forecast) Forecast {
 	f.Request = now
 	q, refused := c.Next()
 	type fault struct {

@@ -55,5 +55,5 @@ func (s *Cases) Forecast(_ context.Context, head change.Head, o repair.Options) 
 	if s.Now != nil {
 		q = s.Now(c)
 	}
-	return ForecastOf(c, q, Forecast{Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}), nil
+	return forecast(c, q, Forecast{Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}), nil
 }

@@ -18,7 +18,7 @@ import (
 type CleanRequest struct {
 	Events    bool                    // all events
 	Snapshots bool                    // copies of files of projects that have no session
-	Sessions  []change.Head           // of List, with all their data
+	Sessions  []change.Head           // sessions of List, with all their data
 	DryRun    bool                    // write nothing
 	Progress  func(done, total int64) // in bytes; may be nil
 	// Each gets the plans for the sessions of a store of files, one at a time to save memory. If it is nil, the sessions
@@ -173,7 +173,7 @@ func walkFiles(ctx context.Context, root string, each func(names []string, path 
 
 // owners find the session that a file belongs to.
 type owners struct {
-	sessions map[string]string // each id by itself: a value does not keep a whole path in memory
+	sessions map[string]string // each id to itself, so that messages does not keep whole paths in memory
 	messages map[string]string // the sessions of the messages seen so far
 }
 
@@ -228,13 +228,13 @@ func imageBytes(path string) (total int64) {
 	const overlap = 32 // longer than any mark
 	r, seam := bufio.NewReaderSize(f, 256<<10), make([]byte, 0, 2*overlap)
 	for line, hasMark := int64(0), false; ; {
-		piece, err := r.ReadSlice('\n')
-		seam = append(seam, piece[:min(overlap, len(piece))]...)
-		line += int64(len(piece))
+		chunk, err := r.ReadSlice('\n')
+		seam = append(seam, chunk[:min(overlap, len(chunk))]...)
+		line += int64(len(chunk))
 		for _, mark := range imageMarks {
-			hasMark = hasMark || bytes.Contains(piece, mark) || bytes.Contains(seam, mark)
+			hasMark = hasMark || bytes.Contains(chunk, mark) || bytes.Contains(seam, mark)
 		}
-		seam = append(seam[:0], piece[max(0, len(piece)-overlap):]...)
+		seam = append(seam[:0], chunk[max(0, len(chunk)-overlap):]...)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}

@@ -76,7 +76,8 @@ func (s *SalvagedSession) Span(at int64) {
 	s.To = max(s.To, at)
 }
 
-// Whole reports whether no content of the session is known to be lost, torn, rebuilt or orphaned.
+// Whole reports whether no content of the session is known to be lost, torn, rebuilt or orphaned, and the session has
+// no notes.
 func (s *SalvagedSession) Whole() bool {
 	return len(s.Lost) == 0 && len(s.Torn) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0 && len(s.Notes) == 0
 }

@@ -55,8 +55,8 @@ func (Agent) Guide() repair.Guide { return diagnose.Guide() }
 
 // home is the folder of Claude Code.
 var home = sessionfile.Home{
-	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, What: projects,
-	Sessions: []string{projects}, Has: hasProjects,
+	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, Marker: projects,
+	Sessions: []string{projects}, IsHome: hasProjects,
 }
 
 // StoreFolders implements [agent.FolderStore].

@@ -55,7 +55,7 @@ func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 			id := strings.TrimSuffix(e.Name, suffix)
 			err := yield(file{e, id, folder})
 			if _, ok := slices.BinarySearch(e.Names, id); err == nil && ok {
-				err = s.eachSubagent(ctx, e.In, folder, id, yield)
+				err = s.eachSubagent(ctx, e.Dir, folder, id, yield)
 			}
 			return err
 		})
@@ -132,7 +132,7 @@ func headAt(e sessionfile.Entry) (change.Head, error) {
 	if !ok || !isSessionID(id) || path.Dir(path.Dir(e.Path())) != projects {
 		return change.Head{}, fs.ErrNotExist
 	}
-	return readHead(nil, file{e, id, path.Base(e.In.Path)})
+	return readHead(nil, file{e, id, path.Base(e.Dir.Path)})
 }
 
 // The sizes in bytes of the parts of a transcript that a list reads.
@@ -161,12 +161,12 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 	if !f.IsFile() {
 		return stray(f.ReadProblem())
 	}
-	head, tail, err := f.In.ReadEnds(b, f.Name, headSize, tailSize)
+	head, tail, err := f.Dir.ReadEnds(b, f.Name, headSize, tailSize)
 	if why, ok := safedir.ReadFailure(err); ok {
 		return stray(why)
 	}
 	if err != nil {
-		if now, serr := f.In.Stat(f.Name); serr == nil && now.Exists && !now.IsFile() {
+		if now, serr := f.Dir.Stat(f.Name); serr == nil && now.Exists && !now.IsFile() {
 			return stray(now.ReadProblem()) // replaced since
 		}
 		return h, err

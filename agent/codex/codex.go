@@ -59,8 +59,8 @@ var errorText string
 
 // home is the folder of Codex.
 var home = sessionfile.Home{
-	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts",
-	Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
+	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, Marker: "rollouts",
+	Sessions: []string{rollout.Sessions, rollout.Archived}, IsHome: hasRollouts,
 }
 
 // StoreFolders implements [agent.FolderStore].

@@ -27,7 +27,7 @@ func (s *store) whyBusy(id string) string {
 	if err != nil {
 		return ""
 	}
-	e.In.Close()
+	e.Dir.Close()
 	if !e.IsFile() {
 		return ""
 	}

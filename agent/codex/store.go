@@ -71,7 +71,7 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 	return s.Each(ctx, in, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
 		switch isDir := e.IsDir(); {
 		case isDir && strings.Count(e.Path(), "/") < deepest:
-			return s.list(ctx, e.In, e.Name, heads)
+			return s.list(ctx, e.Dir, e.Name, heads)
 		case !isDir && isRollout(e):
 			if h, err := s.readHead(e); err == nil {
 				*heads = append(*heads, h)
@@ -113,7 +113,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	at := e.Path()
 	var head []byte
 	if e.Why == "" && e.IsFile() {
-		head, _, _ = e.In.ReadEnds(nil, e.Name, headSize, 0)
+		head, _, _ = e.Dir.ReadEnds(nil, e.Name, headSize, 0)
 		if strings.HasSuffix(at, rollout.Compressed) {
 			head, _, _ = s.unpack(change.Ref{}, head)
 			head = head[:min(len(head), headSize)]
@@ -210,8 +210,8 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	return src, err
 }
 
-// lineage returns the sessions that have the beginning of a fork, the nearest first. The last one is a fork, too, if the
-// session that has its beginning does not exist.
+// lineage returns the sessions that have the beginning of a fork, the nearest first. The last one is a fork, too, if
+// the session that has its beginning does not exist.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
 	seen := map[string]bool{fork.ID: true}
 	for h, ok := s.base(fork); ok && !seen[h.ID]; h, ok = s.base(h) {
@@ -239,8 +239,8 @@ func (s *store) base(fork change.Head) (base change.Head, ok bool) {
 	return base, slices.ContainsFunc(s.namedAfter(fork.Base), found)
 }
 
-// namedAfter returns the paths of the rollouts with that id in their names. The folders are walked once for each list of
-// sessions, not for each fork.
+// namedAfter returns the paths of the rollouts with that id in their names. The folders are walked once for each list
+// of sessions, not for each fork.
 func (s *store) namedAfter(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,7 @@ func (f File) Path(project bool) (string, error) {
 		dir, err = os.Getwd()
 		dir, name = filepath.Join(dir, f.Folder), f.Project
 	}
-	if err == nil && !filepath.IsAbs(dir) { // the agent resolves it in the folder in which it starts
+	if err == nil && !filepath.IsAbs(dir) { // it would depend on the folder that the agent is started in
 		err = fmt.Errorf("%s is %q: set it to an absolute path", f.Variable, dir)
 	}
 	if err != nil {
@@ -115,8 +115,8 @@ func (f File) install(text []byte, s agent.Setup) ([]byte, error) {
 	return edited, err
 }
 
-// hooks returns the hooks to install. The agent loads a session before it runs SessionStart, so the user has to load
-// the session again after a repair at its start, but not after one at the end of the last session.
+// hooks returns the hooks to install. The agent loads a session before it runs SessionStart, so after a repair by that
+// hook the user has to load the session again. A repair at SessionEnd avoids that.
 func (f File) hooks(s agent.Setup) []Hook {
 	all := []Hook{{Event: "SessionStart", Matcher: "resume"}}
 	if f.AtEnd && (s.Repair || s.Keep) {
@@ -205,27 +205,27 @@ func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
 
 // Event implements [agent.Installer].
 func (f File) Event(input []byte) (e agent.Event, err error) {
-	var in struct {
+	var raw struct {
 		Session    string `json:"session_id"`
 		Transcript string `json:"transcript_path"`
 		Event      string `json:"hook_event_name"`
 	}
-	if err := json.Unmarshal(input, &in); err != nil {
+	if err := json.Unmarshal(input, &raw); err != nil {
 		return e, fmt.Errorf("reading the event: want one JSON object of %s: %w", f.Title, err)
 	}
-	if !filepath.IsAbs(in.Transcript) || in.Session == "" || !strings.HasSuffix(in.Transcript, in.Session+".jsonl") {
-		return e, fmt.Errorf("reading the event: %q is not the transcript of session %q", in.Transcript, in.Session)
+	if !filepath.IsAbs(raw.Transcript) || raw.Session == "" || !strings.HasSuffix(raw.Transcript, raw.Session+".jsonl") {
+		return e, fmt.Errorf("reading the event: %q is not the transcript of session %q", raw.Transcript, raw.Session)
 	}
 	return agent.Event{
-		Agent: f.Opener(), Repaired: f.Repaired, Path: in.Transcript, Ended: in.Event == "SessionEnd",
-		Turn:   in.Event == "Stop",
+		Agent: f.Opener(), Repaired: f.Repaired, Path: raw.Transcript, Ended: raw.Event == "SessionEnd",
+		Turn:   raw.Event == "Stop",
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
 		Broken: func(h change.Head, why string, fixable bool) string {
-			how := "mend scan %[1]s shows more."
+			advice := "mend scan %[1]s shows more."
 			if fixable {
-				how = "To repair it, " + f.Repair
+				advice = "To repair it, " + f.Repair
 			}
-			return fmt.Sprintf("mend: this session is damaged. %[2]s "+how, h.ID, why)
+			return fmt.Sprintf("mend: this session is damaged. %[2]s "+advice, h.ID, why)
 		},
 	}, nil
 }

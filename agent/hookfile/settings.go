@@ -33,7 +33,7 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	if !ok {
 		settings, err = jsonedit.Set(settings, []byte("{}"), "hooks")
 	} else if all[0] != '{' {
-		err = errors.New(`field "hooks" has another type than the agent expects`)
+		err = errors.New(`field "hooks" is not an object`)
 	}
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	for _, h := range hooks {
 		list, ok := jsonedit.Get(settings, "hooks", h.Event)
 		if ok && list[0] != '[' {
-			return nil, fmt.Errorf("field %q has another type than the agent expects", "hooks."+h.Event)
+			return nil, fmt.Errorf("field %q is not a list", "hooks."+h.Event)
 		}
 		if settings, err = jsonedit.Set(settings, appendElement(list, h.json()), "hooks", h.Event); err != nil {
 			return nil, err
@@ -66,17 +66,17 @@ func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error
 	}
 	changed, left := false, 0
 	edited, err := jsonedit.EditMembers(hooks, func(_ string, list []byte) ([]byte, bool) {
-		to := withoutCommands(list, isCommand)
-		if len(to) == len(list) {
+		shorter := withoutCommands(list, isCommand)
+		if len(shorter) == len(list) {
 			left++
 			return list, true
 		}
 		changed = true
-		rest, _ := jsonedit.Elements(to)
+		rest, _ := jsonedit.Elements(shorter)
 		if len(rest) > 0 {
 			left++
 		}
-		return to, len(rest) > 0
+		return shorter, len(rest) > 0
 	})
 	switch {
 	case err != nil || !changed:

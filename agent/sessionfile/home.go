@@ -15,14 +15,14 @@ import (
 
 // A Home is an agent's folder, which is its only store.
 type Home struct {
-	Title    string // of the agent
-	Layout   string // of each store
-	Variable string // the environment variable with the folder
-	Folder   string // its default name in the user's home
-	What     string // what identifies the folder, for messages
-	Sessions []string
-	// Has reports whether a folder is the agent's. The error means that this cannot be determined.
-	Has func(root string) (bool, error)
+	Title    string   // of the agent
+	Layout   string   // of each store
+	Variable string   // the environment variable with the folder
+	Folder   string   // its default name in the user's home
+	Marker   string   // what identifies the folder, for messages
+	Sessions []string // names of its folders with sessions
+	// IsHome reports whether a folder is the agent's. The error means that this cannot be determined.
+	IsHome func(root string) (bool, error)
 }
 
 // Find implements [agent.Agent].
@@ -31,7 +31,7 @@ func (h Home) Find() ([]agent.Located, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the location of %s's folder is unknown: %w", agent.ErrNoStore, h.Title, err)
 	}
-	if ok, err := h.Has(root); err != nil {
+	if ok, err := h.IsHome(root); err != nil {
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	} else if !ok {
 		return nil, fmt.Errorf("%w: looked in %s's folder, %s", agent.ErrNoStore, h.Title, root)
@@ -46,8 +46,8 @@ func (h Home) Folders(root string) (folders []string) {
 	if err != nil {
 		return nil
 	}
-	if above, err := filepath.EvalSymlinks(filepath.Dir(own)); err == nil {
-		own = filepath.Join(above, filepath.Base(own))
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(own)); err == nil {
+		own = filepath.Join(parent, filepath.Base(own))
 	}
 	if own != root {
 		return nil
@@ -70,17 +70,17 @@ func (h Home) Root(at agent.Located) (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	}
-	for dir, below := path, "."; ; dir, below = filepath.Dir(dir), filepath.Join(filepath.Base(dir), below) {
-		ok, err := h.Has(dir)
-		first, _, _ := strings.Cut(below, string(filepath.Separator))
-		if ok && (below == "." || slices.Contains(h.Sessions, first)) {
+	for dir, rest := path, "."; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		ok, err := h.IsHome(dir)
+		first, _, _ := strings.Cut(rest, string(filepath.Separator))
+		if ok && (rest == "." || slices.Contains(h.Sessions, first)) {
 			return dir, nil
 		}
 		if err != nil && dir == path {
 			return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 		}
 		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("%w: %s is not a folder of %s: it has no %s", agent.ErrNoStore, path, h.Title, h.What)
+			return "", fmt.Errorf("%w: %s is not a folder of %s: it has no %s", agent.ErrNoStore, path, h.Title, h.Marker)
 		}
 	}
 }

@@ -102,10 +102,10 @@ func (s *Store) Unread() error {
 	return nil
 }
 
-// openNames opens a folder and returns its names in order. The folder is nil if there is none, or if it is a link or
-// unreadable. The last two are noted.
-func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
-	d, err := in.Sub(folder)
+// openNames opens a folder and returns the names in it, sorted. The folder is nil if it does not exist, is a link or
+// cannot be read. It reports the last two with Note.
+func (s *Store) openNames(parent *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
+	d, err := parent.Sub(folder)
 	var names []string
 	if err == nil {
 		if names, err = d.Names(); err != nil {
@@ -116,24 +116,24 @@ func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 		return d, slices.Sorted(slices.Values(names)), nil
 	}
 	why, unreadable := safedir.ReadFailure(err)
-	var strange *safedir.NotFolderError
+	var notFolder *safedir.NotFolderError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
-	case errors.As(err, &strange):
-		if strange.Mode&fs.ModeSymlink == 0 {
+	case errors.As(err, &notFolder):
+		if notFolder.Mode&fs.ModeSymlink == 0 {
 			return nil, nil, nil
 		}
-		s.Note("%s is a symbolic link; its sessions are not examined", strange.Path)
+		s.Note("%s is a symbolic link; its sessions are not examined", notFolder.Path)
 		err = errors.New("it is a symbolic link")
 	case unreadable:
 		s.Note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its "+
-			"owner or mode", path.Join(in.Path, folder), why)
+			"owner or mode", path.Join(parent.Path, folder), why)
 	default:
 		return nil, nil, err
 	}
 	if s.Unread() == nil {
-		err = fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, in.Path, folder), err)
+		err = fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, parent.Path, folder), err)
 		s.unread.Store(&err)
 	}
 	return nil, nil, nil
@@ -142,21 +142,21 @@ func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 // An Entry is an entry of a folder.
 type Entry struct {
 	safedir.Entry
-	In    *safedir.Dir // the folder, open
+	Dir   *safedir.Dir // the folder, open
 	Name  string
-	Names []string // all of the folder, in order
+	Names []string // all names in the folder, sorted
 	Why   string   // why it cannot be read; "" if it can
 }
 
 // Path returns the path below the root.
-func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
+func (e Entry) Path() string { return path.Join(e.Dir.Path, e.Name) }
 
 // Each calls yield for the wanted entries of a folder. There are none in a folder that does not exist, is a link or
-// cannot be read. The last two are noted, see [Store.Unread].
-func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool,
+// cannot be read. It reports the last two with Note, and Unread returns the first such error.
+func (s *Store) Each(ctx context.Context, parent *safedir.Dir, folder string, wanted func(name string) bool,
 	yield func(Entry) error,
 ) error {
-	d, names, err := s.openNames(in, folder)
+	d, names, err := s.openNames(parent, folder)
 	if d == nil || err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted
 		if !wanted(name) {
 			continue
 		}
-		e := Entry{In: d, Name: name, Names: names}
+		e := Entry{Dir: d, Name: name, Names: names}
 		e.Entry, err = d.Stat(name)
 		if why, ok := safedir.ReadFailure(err); ok { // the folder may be readable, but not searchable
 			e.Why = why
@@ -204,8 +204,8 @@ func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 func (s *Store) OpenAt(at string) (e Entry, err error) {
 	// The path may lead to the root through a link, such as the user's home.
 	dir, err := filepath.EvalSymlinks(filepath.Dir(at))
-	below, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
-	if err != nil || rerr != nil || !filepath.IsLocal(below) {
+	rel, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
+	if err != nil || rerr != nil || !filepath.IsLocal(rel) {
 		return e, fs.ErrNotExist
 	}
 	root, err := s.OpenRoot()
@@ -213,16 +213,16 @@ func (s *Store) OpenAt(at string) (e Entry, err error) {
 		return e, err
 	}
 	defer root.Close()
-	below = filepath.ToSlash(below)
-	e.Name = path.Base(below)
-	if e.In, err = root.Sub(path.Dir(below)); err != nil {
+	rel = filepath.ToSlash(rel)
+	e.Name = path.Base(rel)
+	if e.Dir, err = root.Sub(path.Dir(rel)); err != nil {
 		return e, err
 	}
-	if e.Entry, err = e.In.Stat(e.Name); err == nil && !e.Exists {
+	if e.Entry, err = e.Dir.Stat(e.Name); err == nil && !e.Exists {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		e.In.Close()
+		e.Dir.Close()
 	}
 	return e, err
 }
@@ -232,7 +232,7 @@ func (s *Store) OpenAt(at string) (e Entry, err error) {
 func (s *Store) SessionAt(_ context.Context, at string) (h change.Head, err error) {
 	e, err := s.OpenAt(at)
 	if err == nil {
-		defer e.In.Close()
+		defer e.Dir.Close()
 		h, err = s.opt.Head(e)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -291,18 +291,21 @@ func CheckLines(ref change.Ref, data []byte) error {
 // Read returns the content of records, in the order of refs: nil for a record that does not exist.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))
-	for _, from := range [...]struct {
+	for _, source := range [...]struct {
 		accepts func(change.Ref) bool
 		read    func(context.Context, []change.Ref) ([]*change.Image, error)
-	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, readRows(s.opt.Index)}, {isHistory, s.readHistory}, {isAside, s.readAside}} {
+	}{
+		{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, readRows(s.opt.Index)}, {isHistory, s.readHistory},
+		{isAside, s.readAside},
+	} {
 		var some []change.Ref
 		var at []int
 		for i, ref := range refs {
-			if from.accepts(ref) {
+			if source.accepts(ref) {
 				some, at = append(some, ref), append(at, i)
 			}
 		}
-		got, err := from.read(ctx, some)
+		got, err := source.read(ctx, some)
 		if err != nil {
 			return nil, err
 		}

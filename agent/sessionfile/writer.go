@@ -41,19 +41,19 @@ func (s *Store) Writer(journal string) (txn.Store, error) {
 
 // A part is the part of a change that one store makes.
 type part struct {
-	to txn.Store
+	store txn.Store
 	change.Staged
 }
 
-// split divides a change into a part for files or lines and a part for rows; each may have no ops. Ops on shown histories
-// are in neither. A single file with new content is replaced in the same way as lines, so lines that the agent appends
-// meanwhile are kept.
+// split divides a change into a part for files or lines and a part for rows; each may have no ops. Ops on histories
+// are in neither. A single file with new content is replaced in the same way as lines, so that lines that the agent
+// appends meanwhile are kept.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
 	ops := slices.DeleteFunc(slices.Clone(st.Ops), func(o change.Op) bool { return isHistory(o.Ref) })
 	if len(ops) > 0 && isAside(ops[0].Ref) {
-		files.to, files.Ops = w.aside, ops
+		files.store, files.Ops = w.aside, ops
 		return files, rows
 	}
 	whole := false
@@ -68,7 +68,7 @@ func (w writer) split(st change.Staged) (files, rows part) {
 	}
 	whole = whole || len(files.Ops) > 1 && files.Ops[0].Ref.Kind == change.KindSession
 	if whole {
-		files.to = w.files
+		files.store = w.files
 		if st.Store.Same(w.ID()) {
 			files.Store = w.files.ID()
 		}
@@ -112,7 +112,7 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 		st = change.Staged{Store: w.ID()}
 		if p.Ops = rows.Ops; len(rows.Ops) > 0 {
 			if rows, err = w.open(rows); err == nil {
-				_, err = rows.to.Prepare(ctx, p)
+				_, err = rows.store.Prepare(ctx, p)
 			}
 			if err != nil {
 				return err
@@ -120,12 +120,12 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 		}
 		if p.Ops = files.Ops; len(files.Ops) > 0 {
 			p.Force = p.Force || w.opt.Lock != nil // the lock shows that no process has the session open
-			if files.to == txn.Store(w.files) {
+			if files.store == txn.Store(w.files) {
 				if p.Ops, err = w.withModes(ctx, p); err != nil {
 					return fmt.Errorf("preparing a change of %s: %w", w.ID().Root, err)
 				}
 			}
-			if st, err = files.to.Prepare(ctx, p); err != nil {
+			if st, err = files.store.Prepare(ctx, p); err != nil {
 				return err
 			}
 			st.Store = w.ID()
@@ -136,10 +136,10 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 	return st, err
 }
 
-// histories returns the ops on shown histories of a plan. It adds the deletion of the history of each session whose file
-// gets another beginning, because the agent continues the history at an offset in the file. A history that cannot be read
-// stays. An undo of a whole change, or a decision on a conflict, restores what the change deleted, or leaves the history as
-// it is.
+// histories returns the ops of a plan on histories. For each session whose file gets another beginning it adds an op
+// that deletes the history, because the agent continues the history from an offset in the file. It adds no op for a
+// history that cannot be read, nor to an undo of a whole change or a decision on a conflict: their plans have the ops
+// they need.
 func (w writer) histories(ctx context.Context, p change.Plan) (all []change.Op) {
 	type content struct{ before, after *change.Image }
 	files := map[string]content{}
@@ -168,8 +168,8 @@ func (w writer) histories(ctx context.Context, p change.Plan) (all []change.Op) 
 	return all
 }
 
-// setHistories changes the shown histories of a change that is committed. The agent can derive them, so an error does
-// not undo the change.
+// setHistories makes the ops on histories of a committed change. The agent can derive a history from the file, so an
+// error does not undo the change.
 func (w writer) setHistories(ctx context.Context, st change.Staged) {
 	ops := slices.DeleteFunc(slices.Clone(st.Ops), func(o change.Op) bool { return !isHistory(o.Ref) })
 	if len(ops) == 0 {
@@ -185,8 +185,8 @@ func (w writer) setHistories(ctx context.Context, st change.Staged) {
 	}
 }
 
-// withModes returns the ops of a plan with the modes of the files, which lines lack. The error wraps
-// [change.ErrInUse] if a session is in use.
+// withModes returns the ops of a plan with the current modes of the files. The error wraps [change.ErrInUse] if a
+// session is in use.
 func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, error) {
 	ops := slices.Clone(p.Ops)
 	for i, o := range ops {
@@ -209,16 +209,16 @@ func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, erro
 }
 
 func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
-	run := false
-	lerr := w.withLocks(st.Ops, func() error {
-		run = true
+	locked := false
+	lockErr := w.withLocks(st.Ops, func() error {
+		locked = true
 		if out, err = w.commit(ctx, st); err == nil && out.State == change.Committed {
 			w.setHistories(ctx, st)
 		}
 		return nil
 	})
-	if !run {
-		return change.Outcome{State: change.Aborted, Cause: lerr}, nil
+	if !locked {
+		return change.Outcome{State: change.Aborted, Cause: lockErr}, nil
 	}
 	return out, err
 }
@@ -229,21 +229,22 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 		return change.Outcome{State: change.Committed}, nil
 	}
 	if len(files.Ops) > 0 {
-		if out, err = files.to.Commit(ctx, files.Staged); err != nil || out.State != change.Committed || len(rows.Ops) == 0 {
+		out, err = files.store.Commit(ctx, files.Staged)
+		if err != nil || out.State != change.Committed || len(rows.Ops) == 0 {
 			return out, err
 		}
 	}
 	if rows, err = w.open(rows); err != nil {
 		return out, err
 	}
-	outcome, err := rows.to.Commit(ctx, rows.Staged)
+	outcome, err := rows.store.Commit(ctx, rows.Staged)
 	if err == nil && len(files.Ops) > 0 {
 		err = undecidedError(outcome)
 	}
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	return both(len(files.Ops) > 0, out, outcome), nil
+	return merge(len(files.Ops) > 0, out, outcome), nil
 }
 
 // undecidedError returns an error if the rows did not change, for a reason other than their content: they do not match
@@ -255,8 +256,8 @@ func undecidedError(rows change.Outcome) error {
 	return fmt.Errorf("the row in the index was not changed with its file: %w", rows.Cause)
 }
 
-// both returns the outcome of a change of files, which came first, and of rows.
-func both(files bool, out, rows change.Outcome) change.Outcome {
+// merge returns the outcome of a change of files, which came first, and of rows.
+func merge(files bool, out, rows change.Outcome) change.Outcome {
 	if !files || rows.State == change.Committed {
 		rows.Kept = append(rows.Kept, out.Kept...)
 		return rows
@@ -284,43 +285,42 @@ func (w writer) settle(ctx context.Context, st change.Staged) (out change.Outcom
 		return change.Outcome{State: change.Committed}, nil
 	}
 	if len(files.Ops) > 0 || len(rows.Ops) == 0 {
-		if out, err = files.to.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {
+		if out, err = files.store.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {
 			return out, err
 		}
 	}
 	if rows, err = w.open(rows); err != nil {
 		return out, err
 	}
-	outcome, err := rows.to.Settle(ctx, rows.Staged)
+	outcome, err := rows.store.Settle(ctx, rows.Staged)
 	if err != nil {
 		return out, err
 	}
 	if len(files.Ops) > 0 && out.State != change.Committed {
 		if outcome.State == change.Committed {
 			rows.Ops = change.Inverse(rows.Ops)
-			if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+			if outcome, err = rows.store.Commit(ctx, rows.Staged); err == nil {
 				err = undecidedError(outcome)
 			}
 		}
 		return out, err
 	}
 	if len(files.Ops) > 0 && outcome.State == change.Aborted && len(outcome.Conflicts) == 0 {
-		if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+		if outcome, err = rows.store.Commit(ctx, rows.Staged); err == nil {
 			err = undecidedError(outcome)
 		}
 		if err != nil {
 			return out, err
 		}
 	}
-	out = both(len(files.Ops) > 0, out, outcome)
-	return out, nil
+	return merge(len(files.Ops) > 0, out, outcome), nil
 }
 
 func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	files, rows := w.split(st)
 	switch {
 	case len(files.Ops) > 0:
-		return files.to.Discard(ctx, files.Staged)
+		return files.store.Discard(ctx, files.Staged)
 	case len(rows.Ops) > 0: // rows stage nothing
 		return nil
 	}
