@@ -2,8 +2,8 @@ package change
 
 import "fmt"
 
-// A BoundThinking counts the thinking blocks that a change affects because the provider accepts them only after the
-// exact conversation that they were written for.
+// A BoundThinking counts the thinking blocks that a change spoils: they follow the change, and the provider accepts
+// them only after the exact conversation that they were written in.
 type BoundThinking struct {
 	Spoiled int  `json:"spoiled"`           // blocks after the change that the model no longer gets
 	Removed bool `json:"removed"`           // the change removes them; otherwise, unless Refused, the agent omits them

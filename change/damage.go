@@ -9,10 +9,10 @@ import (
 // ErrMalformed is returned when SQLite meets a damaged page and stops reading.
 var ErrMalformed = errors.New("it is damaged")
 
-// A Check says how thoroughly a database file is checked.
+// A Check is how thoroughly a database file is checked. Each check includes the ones before it.
 type Check uint8
 
-// Each check includes the ones before it.
+// The checks.
 const (
 	CheckLog  Check = iota // whether the -wal belongs to the file
 	CheckFree              // also its schema and its free list
@@ -25,8 +25,7 @@ const (
 type DamagedError struct {
 	File string
 	Why  string // the first problem that was found
-	// Indexes are the damaged indexes, if nothing else is damaged: every row can be read without
-	// them.
+	// Indexes are the damaged indexes, if nothing else is damaged: every row can be read without them.
 	Indexes []string
 	Tables  []string // otherwise the damaged tables, as far as they are known
 	Touched []string // the tables that are damaged, or whose index is; nil if others may be affected

@@ -73,7 +73,8 @@ func (e *Entry) Kind() Kind {
 	return e.Ops[0].Ref.Kind
 }
 
-// Blocks reports whether the entry and the plan change the same session or record, or the entry the whole store.
+// Blocks reports whether the entry and the plan change the same session or record, or the entry changes the whole
+// store.
 func (e *Entry) Blocks(p Plan) bool {
 	return e.Kind().Whole() || e.Session == p.Session || e.changesAny(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
@@ -83,7 +84,7 @@ func (e *Entry) Shares(o Entry) bool {
 	return e.Kind().Whole() || e.Session == o.Session || e.changesAny(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }
 
-// changesAny reports whether the entry changed one of n records.
+// changesAny reports whether the entry changed one of n records; ref returns the ref of each.
 func (e *Entry) changesAny(n int, ref func(int) Ref) bool {
 	own := make(map[Ref]bool, len(e.Ops))
 	for _, o := range e.Ops {

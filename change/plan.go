@@ -50,7 +50,7 @@ type Cause struct {
 	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
 	Error    *Failure  `json:"error,omitempty"`    // the API error's other fields; nil in the entries of older versions
 
-	Bound *BoundThinking `json:"boundThinking,omitempty"` // nil if the change spoils none
+	Bound *BoundThinking `json:"boundThinking,omitempty"` // nil if the change spoils no thinking
 }
 
 // A Failure is the API error that a repair was made for. Fields that the error lacks are empty.

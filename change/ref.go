@@ -23,8 +23,8 @@ const (
 	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
 	KindDatabase
 	KindIndex // the entry of a session in the index that the agent keeps of its sessions
-	// KindRows stands for many rows of a database, which are either in the database or in an archive; its image lists
-	// the archive's content, or is empty if the rows are only there.
+	// KindRows stands for many rows of a database, which are either in the database or only in an archive. Its image
+	// lists the archive's content while they are in the database, and is empty otherwise.
 	KindRows
 	// KindTree is a whole folder beside a database, identified by its parent folder (Project) and its name; its image
 	// has the number of its files.
@@ -53,8 +53,8 @@ func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript ||
 // Whole reports whether a change of the kind may affect any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
 
-// Derived reports whether the agent creates a record of the kind again from other records: then no content of it is a
-// conflict.
+// Derived reports whether the agent creates a record of the kind from other records: then a change does not conflict
+// with any content of it.
 func (k Kind) Derived() bool { return k == KindHistory }
 
 // Own reports whether a change of the kind removes one of the user's own files or a whole database.
@@ -69,12 +69,13 @@ type Ref struct {
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
-	// Part is the id of a part, or the name of an archive. For a file it is the path below the folder that the other
-	// ids name, which may be any bytes; "" if the file takes the place of that folder.
+	// Part is the id of a part, or the name of an archive, a database or a folder beside the database. For a file it is
+	// the path below the folder that the other ids name, which may be any bytes; "" if the file takes the place of that
+	// folder.
 	Part string `json:"part,omitempty"`
 }
 
-// ID returns the record's own id, the last of its ids. The id of a folder is that of its message or session.
+// ID returns the record's own id, the last of its ids. A folder has the id of its message or session.
 func (r Ref) ID() string {
 	switch r.Kind {
 	case KindPart, KindFile, KindRows, KindTree:
@@ -96,8 +97,8 @@ func (r Ref) ID() string {
 
 // String returns the record's name in all texts that a person reads or types: the id of a session or a message,
 // message/part for a part, a trailing slash for a folder, session/events for an event counter, session/index for an
-// entry of an index, session/history for a shown history, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have, are
-// quoted.
+// entry of an index, session/history for a shown history, parent/name for a folder beside the database, and folder/name
+// for a file, escaped as in a Go string. Invalid ids, which a row may have, are quoted.
 func (r Ref) String() string {
 	switch r.Kind {
 	case KindFile:

@@ -9,7 +9,7 @@
 // Stores change bytes in six ways. Everything in a "before" row is durable before the journal begins the entry.
 // "commit" is the deciding call: a crash before it reverts the change, a crash after it leaves the change in place.
 // "settle" names the contents that Settle compares; nothing records the progress. "remains" is what a crash can leave
-// once the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except kept files.
+// once the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except what is kept.
 // "cut by" is the test that interrupts the change at each call. Quoted words are calls in the golden list of a whole
 // run, which TestProtocols compares.
 //

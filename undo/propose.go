@@ -41,7 +41,7 @@ func Propose(ctx context.Context, j Journal, st Reader, e change.Entry) (change.
 	if err != nil {
 		return p, fmt.Errorf("undoing %s: %w", e.ID, err)
 	}
-	parents, err := parentsOf(ctx, st, ops)
+	parents, err := readParents(ctx, st, ops)
 	if err != nil {
 		return p, fmt.Errorf("undoing %s: %w", e.ID, err)
 	}
@@ -52,23 +52,23 @@ func Propose(ctx context.Context, j Journal, st Reader, e change.Entry) (change.
 	return p, nil
 }
 
-// parentsOf returns the existing messages to which ops add parts.
-func parentsOf(ctx context.Context, st Reader, ops []change.Op) ([]change.Ref, error) {
-	there := []change.Ref{}
-	asked := map[change.Ref]bool{}
+// readParents returns the existing messages to which ops add parts.
+func readParents(ctx context.Context, st Reader, ops []change.Op) ([]change.Ref, error) {
+	existing := []change.Ref{}
+	seen := map[change.Ref]bool{}
 	for _, o := range ops {
 		ref := change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: o.Ref.Message}
-		if o.Ref.Kind != change.KindPart || o.Pre != nil || asked[ref] {
+		if o.Ref.Kind != change.KindPart || o.Pre != nil || seen[ref] {
 			continue
 		}
-		asked[ref] = true
+		seen[ref] = true
 		now, err := st.Read(ctx, []change.Ref{ref})
 		if err != nil {
 			return nil, err
 		}
 		if now[0] != nil {
-			there = append(there, ref)
+			existing = append(existing, ref)
 		}
 	}
-	return there, nil
+	return existing, nil
 }

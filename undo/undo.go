@@ -51,7 +51,8 @@ func matches(r change.Ref, name string) bool {
 }
 
 // Conflicts returns the records to which ops cannot be applied: records that hold neither their Pre nor their Post,
-// that lost their parent, that ops delete although other records belong to them, or that are at neither end of a move.
+// that lost their parent, that ops delete although other records belong to them, or that are to be moved back and are
+// in neither project.
 //
 // now[i] is the current image of the record of ops[i]. current has the refs of all records of the stored session,
 // nil if the session no longer exists. It may also be nil if [NeedsSession] reports false.
@@ -149,8 +150,8 @@ type relations struct {
 	parts    map[string][]change.Ref // by message
 	written  map[string]bool         // messages that ops create or replace
 	deleted  map[change.Ref]bool
-	// arrivals has the missing records that ops create, without their project. Creating one that is now in another
-	// project would leave it in both.
+	// arrivals has the missing records that ops create, without their project. If another program has moved such a record
+	// to a third project, creating it would leave it in two.
 	arrivals map[change.Ref]bool
 }
 

@@ -1,5 +1,5 @@
-// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for other
-// facts, without any program that the repository's settings name.
+// Package git finds the repository of a folder, and reads its remote and its commits. To find it, the package reads the
+// repository's files; it runs git for the rest, but no program that the repository's settings name.
 //
 // It may import internal/ownfile. Read [Find] first.
 package git
@@ -66,7 +66,7 @@ func gitDir(dotGit string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s does not name its repository", dotGit)
 	}
-	dir = isBelow(filepath.Dir(dotGit), dir)
+	dir = resolve(filepath.Dir(dotGit), dir)
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
 		return "", fmt.Errorf("%s names a repository that does not exist: %w", dotGit, err)
 	}
@@ -76,12 +76,13 @@ func gitDir(dotGit string) (string, error) {
 // common returns the folder that a git folder shares with all work trees.
 func common(dir string) string {
 	if line, err := firstLine(filepath.Join(dir, "commondir")); err == nil && line != "" {
-		return isBelow(dir, line)
+		return resolve(dir, line)
 	}
 	return dir
 }
 
-func isBelow(dir, path string) string {
+// resolve returns a path that may be relative to dir.
+func resolve(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

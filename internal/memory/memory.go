@@ -7,8 +7,8 @@ package memory
 // fallback is the assumed memory of the machine if the system does not report it.
 const fallback = 8 << 30
 
-// LargestSession is the size in bytes of the largest session that mend loads: an eighth of the
-// machine's memory, since a repair needs six times the session's size.
+// LargestSession returns the size in bytes of the largest session that mend loads: an eighth of the machine's memory,
+// since a repair needs six times the session's size.
 func LargestSession() int64 {
 	if n := total(); n > 0 {
 		return n / 8
