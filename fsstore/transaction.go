@@ -46,15 +46,7 @@ func (op fileOp) name() string { return path.Base(op.path) }
 func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }
 
 // limit returns the size in bytes of the larger of Pre and Post.
-func (op fileOp) limit() int64 {
-	var n int
-	for _, i := range []*change.Image{op.Pre, op.Post} {
-		if i != nil {
-			n = max(n, len(i.Data))
-		}
-	}
-	return int64(n)
-}
+func (op fileOp) limit() int64 { return int64(max(op.Pre.Size(), op.Post.Size())) }
 
 // A transaction is one change in progress.
 type transaction struct {

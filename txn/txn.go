@@ -174,15 +174,8 @@ func withSpaceNeeded(err error, ops []change.Op) error {
 	}
 	var pre, post int64
 	for _, o := range ops {
-		pre, post = pre+imageSize(o.Pre), post+imageSize(o.Post)
+		pre, post = pre+int64(o.Pre.Size()), post+int64(o.Post.Size())
 	}
 	const spare = 128 << 10 // for pages, names and folders
 	return fmt.Errorf("%w; the change needs up to %d KB in the store and %d KB in the journal", err, (post+spare)>>10, (pre+post+spare)>>10)
-}
-
-func imageSize(i *change.Image) int64 {
-	if i == nil {
-		return 0
-	}
-	return int64(len(i.Data))
 }
