@@ -132,15 +132,11 @@ var newline = []byte("\n")
 func Moves(ops []change.Op) bool {
 	created := map[change.Ref]bool{}
 	for _, o := range ops {
-		if project := o.Ref.Project; o.Pre == nil && o.Ref.Kind != change.KindProject {
-			o.Ref.Project = ""
-			created[o.Ref] = project != ""
+		if o.Pre == nil && o.Ref.Kind != change.KindProject {
+			created[o.Ref.WithoutProject()] = o.Ref.Project != ""
 		}
 	}
-	return slices.ContainsFunc(ops, func(o change.Op) bool {
-		o.Ref.Project = ""
-		return o.Post == nil && created[o.Ref]
-	})
+	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Post == nil && created[o.Ref.WithoutProject()] })
 }
 
 // relations are the messages and parts of the stored session, and what ops do to them.
