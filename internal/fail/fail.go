@@ -74,8 +74,7 @@ func Classify(err error) (Code, string) {
 }
 
 func find(err error) (code Code, hint string, ok bool) {
-	switch e := any(err).(type) {
-	case interface{ Failure() (Code, string) }:
+	if e, is := any(err).(interface{ Failure() (Code, string) }); is {
 		code, hint = e.Failure()
 		return code, hint, true
 	}
