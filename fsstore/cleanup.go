@@ -58,7 +58,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	return ours, !ours, nil
 }
 
-// removeStage removes the files of a failed Prepare.
+// removeStage removes the files of a failed Prepare, or only the owner's empty folder if that is all there is.
 func (tx *transaction) removeStage() error {
 	return tx.cleanStage(cmp.Or(tx.stagePath, tx.own.OwnerDir()+"/0") + stage.Unfinished)
 }

@@ -55,16 +55,16 @@ func (tx *transaction) discard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there := make(map[string]bool, len(names))
+	existing := make(map[string]bool, len(names))
 	for _, name := range names {
-		there[name] = true
+		existing[name] = true
 	}
 	written := make([]bool, len(tx.ops))
 	for i, op := range tx.ops {
-		if err = ctx.Err(); err == nil && there[op.staged] {
+		if err = ctx.Err(); err == nil && existing[op.staged] {
 			written[i], err = tx.discardStaged(op)
 		}
-		if name := op.staged + stage.Unfinished; err == nil && there[name] {
+		if name := op.staged + stage.Unfinished; err == nil && existing[name] {
 			err = tx.own.Remove(tx.stageDir, name)
 		}
 		if err != nil {

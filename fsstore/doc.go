@@ -12,10 +12,10 @@
 //	  {owner}/                                the id of a journal
 //	    {n}.new/                              a staging folder that is not complete: nothing in it was ever exchanged
 //	    {n}/                                  a staging folder
-//	      {i}-{post}-{pre}                    a staged file: op number, SHA-256 of what it may hold, or "none"
+//	      {i}-{post}-{pre}                    a staged file: number of the op, SHA-256 of its Post and Pre, or "none"
 //	      {i}-folder                          a folder that the change makes
 //	      {staged}.new                        a staged file that is being written again
-//	    {n}.again/                            the same, made if {n} was lost
+//	    {n}.again/                            a second staging folder, made if {n} was lost
 //	  kept/                                   content that other programs wrote, never deleted
 //	    {id}.{staged hash}.{k}.json           or late.…, found after the change was decided
 //

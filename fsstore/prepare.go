@@ -22,8 +22,8 @@ import (
 // No record changes, and after an error nothing stays staged. A crash leaves a staging folder, which the next
 // Prepare of the same owner removes.
 //
-// The error is or wraps a [*change.ConflictError] with all records that hold something else, or
-// [change.ErrInvalid] if an op has no place in the tree.
+// The error is or wraps a [*change.ConflictError] with all records that hold something else, or wraps
+// [change.ErrInvalid] if the layout has no path for an op.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
@@ -91,8 +91,8 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	return nil
 }
 
-// keepTimes finds files that the change moves to another folder: a new file and a removed file of the same
-// name, where one begins with the content of the other. The new file gets the time of the removed one.
+// keepTimes finds files that the change moves to another folder: a new file and a removed file of the same name, where
+// the content of one begins with the content of the other. The new file gets the time of the removed one.
 func (tx *transaction) keepTimes() {
 	removed := map[string][]*fileOp{}
 	for i := range tx.ops {
@@ -173,7 +173,7 @@ func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 // addFolders adds an op for each missing folder, and sorts the ops: new folders first, parents before
 // children; removed folders last, children before parents.
 func (tx *transaction) addFolders() error {
-	for _, op := range tx.ops { // without those that are added
+	for _, op := range tx.ops { // not the added ones
 		if op.Pre != nil || op.isFolder() {
 			continue
 		}

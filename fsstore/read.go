@@ -68,9 +68,9 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// readTarget reads the target of op if it has at most max bytes. If the folder of the target is
-// missing or is not a folder, the entry is zero and why says so. b may be nil.
-func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e safedir.Entry, why string, err error) {
+// readTarget reads the target of op if it has at most limit bytes. If the folder of the target is missing or is not a
+// folder, the entry is zero and why explains that. b may be nil.
+func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, limit int64) (e safedir.Entry, why string, err error) {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError
 	switch {
@@ -85,7 +85,7 @@ func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e sa
 		return safedir.Entry{}, "", err
 	}
 	defer d.Close()
-	e, err = d.Read(b, op.name(), max)
+	e, err = d.Read(b, op.name(), limit)
 	return e, "", err
 }
 

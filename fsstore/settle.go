@@ -47,7 +47,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	return out, nil
 }
 
-// isDone reports whether every Post is in place, and every staged file holds a Pre.
+// isDone reports whether every Post is in place, and no exchange took out another program's content.
 func (tx *transaction) isDone() (bool, error) {
 	for _, op := range tx.ops {
 		if op.isFolder() {
@@ -89,8 +89,8 @@ func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Out
 	return out, err
 }
 
-// revertOne puts Pre in place. The error is errForeign if another program wrote the record; mixed
-// reports whether it overwrote mend's Post.
+// revertOne puts Pre in place. The error is errForeign if another program wrote the record; mixed reports whether that
+// program overwrote mend's Post.
 func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 	if op.isFolder() {
 		return false, tx.revertFolder(op)

@@ -66,7 +66,7 @@ func (s *Store) note(text string) {
 	}
 }
 
-// step calls the hook of the tests before a call that changes the disk.
+// step calls [Options].Step before a call that changes the disk.
 func (s *Store) step(call string) error {
 	if s.opt.Step == nil {
 		return nil
