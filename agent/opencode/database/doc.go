@@ -11,11 +11,11 @@
 //
 // # Events
 //
-// OpenCode 1.18 also has tables of events. mend reads and writes only the counter of a session's
-// events, and reads their numbers: 1.18.33 builds a prompt from message and part only, and replays
-// no event when it starts (observed: a change by mend is in the next request, before and after a
-// restart). A session that is moved to another workspace through its events gets its content from
-// before the repair.
+// OpenCode 1.18 also has tables of events. A repair neither reads nor writes their contents, because 1.18.33 builds a
+// prompt from message and part only, and replays no event when it starts (observed: a change by mend is in the next
+// request, before and after a restart). A session that is moved to another workspace through its events gets its
+// content from before the repair. A load checks the numbers of events, a salvage rebuilds lost rows and the counters
+// from events, and "mend clean" can archive them.
 //
 // # Locks
 //

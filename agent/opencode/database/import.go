@@ -23,8 +23,8 @@ type recordTimes struct{ Created, Updated float64 }
 
 // RowsOf returns the rows that OpenCode 1.2 makes from the files of a session when it imports its tree: the project,
 // the session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
-// become no row: without lists them, each with the reason. A record without a time gets the time of its message, or of
-// the session.
+// become no row: lost has such messages and parts, each with the reason. A record without a time gets the time of its
+// message, or of the session. It returns an error if the session's own file cannot be read.
 func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, lost []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {

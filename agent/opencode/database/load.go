@@ -17,7 +17,7 @@ import (
 )
 
 // List returns the sessions without their messages, by id, including those that have messages but no row of their
-// own. Rows with an id that does not name a session are in the Stray of an additional last Session without an ID. The
+// own. Rows with an id that does not name a session are in the Stray of an additional last head without an ID. The
 // error wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or comes from the context or the system.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	var heads []change.Head
@@ -59,7 +59,7 @@ func (c *conn) list() ([]change.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Messages of sessions without a row. They cannot be written with foreign keys on.
+	// Messages of sessions without a row: SQLite refuses to write such a message while foreign keys are on.
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.Query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := sqlstore.CopyValue(st, 0)

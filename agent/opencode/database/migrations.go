@@ -55,7 +55,8 @@ const (
 		"NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
-// apply applies a migration to a database in memory. As in the program, the objects that it adds may already exist.
+// apply applies a migration to a database in memory. Like the program, it ignores an error of session-metadata, whose
+// column may already exist.
 func (m migration) apply(db *salvage.DB) error {
 	err := db.Exec(m.sql)
 	if strings.HasSuffix(m.id, "_session-metadata") {

@@ -31,7 +31,7 @@ type eventState struct {
 	table    string
 	rowid    int64
 	seq      int64
-	first    int64 // when the record was first written: by the event with the number firstSeq
+	first    int64 // the time in the record's first event, whose number is firstSeq
 	firstSeq int64
 	removed  bool
 }
@@ -48,7 +48,7 @@ type eventData struct {
 // A rebuild restores lost rows of sessions, messages and parts from their last event.
 type rebuild struct {
 	*salvageJob
-	wanted map[string]map[string]int64 // by table and id, the rowid or 0
+	wanted map[string]map[string]int64 // the rowids of lost rows, 0 if unknown, by table and id
 	// search has the tables without a complete index: there a record with an event but without a row is lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
@@ -204,7 +204,7 @@ func (r *rebuild) note(id string, e eventState) error {
 			return nil
 		}
 	} else if !named {
-		if there, err := r.exists("SELECT 1 FROM "+e.table+" WHERE id = ?1", id); there || err != nil {
+		if found, err := r.exists("SELECT 1 FROM "+e.table+" WHERE id = ?1", id); found || err != nil {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (r *rebuild) note(id string, e eventState) error {
 	return nil
 }
 
-// rebuildRow writes a row from an event. If that fails, the row stays lost.
+// rebuildRow writes a row from an event. If the database refuses the row, it stays lost.
 func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	var d eventData
 	decode := func(st *sqlite3.Stmt) error {
@@ -305,8 +305,8 @@ func dropRefused(all []salvage.Refusal, id string) (left []salvage.Refusal) {
 	return left
 }
 
-// An eventColumn is a column of a row that is rebuilt from an event. Its value is nil, a string, an int64 or a
-// float64.
+// An eventColumn is a column of a row that is made from an event or from a file. Its value is nil, a string, an int64 or
+// a float64.
 type eventColumn struct {
 	name  string
 	value any
@@ -329,7 +329,7 @@ func recordColumns(record json.RawMessage, created, updated int64, ids map[strin
 		eventColumn{"data", string(data)})
 }
 
-// sessionFields are the columns of a session, by the path of the field in the JSON of its event.
+// sessionFields are the columns of a session, by the path of the field in the JSON of its event or its file.
 var sessionFields = map[string]string{
 	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug",
 	"directory": "directory", "path": "path", "title": "title", "version": "version", "share.url": "share_url",
@@ -341,7 +341,8 @@ var sessionFields = map[string]string{
 	"time.updated": "time_updated", "time.compacting": "time_compacting", "time.archived": "time_archived",
 }
 
-// columnsAt returns the columns of a record that has a column for each field.
+// columnsAt returns the columns of an object whose fields have columns. place is the object's path with a dot at the
+// end, "" for the whole record.
 func columnsAt(place string, object jsonedit.Value, fields map[string]string) (cols []eventColumn) {
 	for name, v := range object.Children() {
 		at := place + string(name)

@@ -191,7 +191,7 @@ func (j *salvageJob) session(id string) *agent.SalvagedSession {
 	return s
 }
 
-// noteTorn notes a row whose data is not a JSON object: some of its bytes are another row's.
+// noteTorn records a row whose data is not a JSON object: some of its bytes are another row's.
 func (j *salvageJob) noteTorn(t *salvage.Table, rowid int64, vals []salvage.Value) {
 	if torn := j.torn[t.Name]; torn != nil {
 		data := t.Column(vals, "data")

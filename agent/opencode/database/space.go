@@ -96,8 +96,8 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 	}
 	var session *agent.SessionSpace
 	last := ""
-	const often = 1 << 20
-	unread := int64(0)
+	const reportEvery = 1 << 20 // bytes
+	unreported := int64(0)
 	sql := "SELECT " + owner + ", " + strings.Join(sizes, "+") + ", " + image + " FROM " + sqlite3.QuoteIdentifier(table)
 	return c.Query(sql, nil, func(st *sqlite3.Stmt) error {
 		n := st.ColumnInt64(1)
@@ -115,9 +115,9 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 		default:
 			session.Conversation, sum.Conversation = session.Conversation+n, sum.Conversation+n
 		}
-		if unread += n; unread >= often {
-			read(unread)
-			unread = 0
+		if unreported += n; unreported >= reportEvery {
+			read(unreported)
+			unreported = 0
 		}
 		return nil
 	})

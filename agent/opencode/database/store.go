@@ -39,7 +39,7 @@ type Store struct {
 
 	opt     Options
 	damaged atomic.Pointer[change.DamagedError] // found by CheckFile
-	misfit  atomic.Pointer[string]              // why no prompt is answered in any session
+	misfit  atomic.Pointer[string]              // the IndexFault of every session; nil for none
 }
 
 // CheckFile implements [agent.Store]. If the file is damaged, sessions that are loaded afterwards have an

@@ -4,7 +4,7 @@
 //
 // It does no I/O. It may import agent/opencode/js, change and internal/jsonedit. Read [Session] and [Part.Set] first.
 //
-// A store reads sessions, a fix edits a [Session.Clone], and package change turns the diff into a plan.
+// A store reads sessions, a fix edits a copy, and [change.Diff] returns the ops between the two.
 //
 // Unknown kinds of parts and unknown fields are kept byte for byte: an edit replaces one
 // field of the stored text and copies the rest ([jsonedit.Set]).

@@ -2,8 +2,8 @@ package record
 
 import "mend/agent/opencode/js"
 
-// The types of parts that rules use. Parts of other types are kept unchanged. The last four come from older tools,
-// not from OpenCode.
+// The types of parts that rules use. Parts of other types are kept unchanged. The last four come from other tools, not
+// from OpenCode.
 const (
 	TypeText       = "text"
 	TypeReasoning  = "reasoning"

@@ -61,8 +61,8 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 }
 
 // nextModel returns the model that the agent uses if the user selects none: since v117 the model in the session's
-// record, else that of the newest prompt that names one. If none does, the agent uses its configured model, which mend
-// does not know; nextModel then returns the model of the newest assistant message. The zero Model means that the
+// record, else the model of the newest prompt that names one. If none does, the agent uses its configured model, which
+// mend does not know; nextModel then returns the model of the newest assistant message. The zero Model means that the
 // session names none. If part of the model's name is missing, the new prompt fails.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.isSince(v117) {
@@ -111,8 +111,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
-		looked := !r.Profile.IsKilo() || m.Role == change.RoleUser || m.Role == change.RoleAssistant
-		if r.isSince(v11815) && looked && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
+		needsTime := !r.Profile.IsKilo() || m.Role == change.RoleUser || m.Role == change.RoleAssistant
+		if r.isSince(v11815) && needsTime && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.Ref, "time is missing"))
 		}
 	}

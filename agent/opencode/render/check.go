@@ -9,8 +9,8 @@ import (
 )
 
 // Check returns the reasons why the request fails: first the agent's failures, which keep it from sending anything,
-// then the violations of the provider's rules, by rule and place, and then the violations of the request after this
-// one. The user sees only the first. thinking reports whether the request enables thinking.
+// then the violations of the provider's rules, by rule and position, and then the violations of the request after this
+// one. The agent shows its user only the first. thinking means that the request enables thinking.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
 }

@@ -13,7 +13,7 @@ import (
 	"mend/internal/request"
 )
 
-// isMedia reports whether a compaction replaces files of that type with a line of text.
+// isMedia reports whether the type is an image's or a PDF's.
 func isMedia(mime string) bool { return isImage(mime) || isPDF(mime) }
 
 func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
@@ -34,7 +34,7 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 		}
 	case "": // not a URL: the agent takes it for base64
 		b.Data = text
-	case "http", "https": // sent as it is, or downloaded for each request: mend does not try it
+	case "http", "https": // sent unchanged, or downloaded for each request: mend does not try that
 		b.URL = l.href
 	case "file":
 		if r.isSince(v115) {

@@ -53,7 +53,7 @@ func (p Profile) Tree() bool { return !p.isSince(v12) }
 // Strict reports whether the version validates records, and shows a session only if all are valid.
 func (p Profile) Strict() bool { return p.isSince(v115) }
 
-// page is the number of messages that OpenCode reads at a time, newest first, until it finds the last finished
+// page returns the number of messages that OpenCode reads at a time, newest first, until it finds the last finished
 // compaction. It fails if it cannot read a record of a page. 0 means that all messages are read.
 func (p Profile) page() int {
 	switch {

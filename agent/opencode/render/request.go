@@ -20,9 +20,9 @@ type Request struct {
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late change.Ref
-	// Next is the request after this one if this one is for a pending compaction; otherwise nil. The agent then sends
-	// the new prompt after the whole conversation, since the summary belongs to the new prompt, which is not a
-	// compaction. Next lacks the summary and a prompt to continue, which are at the end of that request.
+	// Next is the request after this one if this one is for a pending compaction; otherwise nil. Next has the whole
+	// conversation and the new prompt: the summary names the new prompt as its prompt, and that is not a compaction, so
+	// the summary replaces nothing. Next lacks the summary and the prompt to continue, with which that request ends.
 	Next *Request
 	// Target is where the request goes; API is the form of the request.
 	Target Target

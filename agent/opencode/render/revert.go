@@ -15,15 +15,15 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 		return all, false
 	}
 	id := v.TextAt("messageID")
-	at, keep := v.Get("partID").Text()
-	keep = keep && at != "" && p.isSince(v12)
+	part, keep := v.Get("partID").Text()
+	keep = keep && part != "" && p.isSince(v12)
 	if p.isSince(v12) && !p.isSince(v117) {
 		for _, m := range all {
 			switch c := cmp.Compare(m.ID, id); {
 			case c < 0:
 				left = append(left, m)
 			case c == 0 && keep:
-				left = append(left, m.partsBefore(at))
+				left = append(left, m.partsBefore(part))
 			}
 		}
 		return left, true
@@ -34,7 +34,7 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 	}
 	left = all[:i:i]
 	if keep {
-		left = append(left, all[i].partsBefore(at))
+		left = append(left, all[i].partsBefore(part))
 	}
 	return left, true
 }

@@ -95,8 +95,8 @@ func NeedsFolder(version string) bool {
 	return !ok || slices.Compare(v, []int{1, 17, 1}) >= 0
 }
 
-// parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1". It reports false
-// for other strings.
+// parseVersion returns the numbers, at least three, of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1". It reports
+// false for other strings.
 func parseVersion(version string) ([]int, bool) {
 	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	n := make([]int, 0, 3)

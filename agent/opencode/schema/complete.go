@@ -28,7 +28,8 @@ type Context struct {
 	CallID          string
 	Updated         int64  // when the session changed last
 	Project         string // the id of the session's project
-	// Cut means that the record was cut: an object that lacks a value is removed if the agent does not always need it.
+	// Cut means that the record was cut off: an object that cannot be completed is removed if the agent does not always
+	// need it.
 	Cut bool
 }
 
@@ -57,13 +58,13 @@ func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err er
 				return nil, err
 			}
 		}
-		by, _ := jsonedit.Get(obj, s.key.name)
-		name, _ := jsonedit.Text(by)
-		of, known := s.cases[name]
+		key, _ := jsonedit.Get(obj, s.key.name)
+		name, _ := jsonedit.Text(key)
+		added, known := s.cases[name]
 		if !known {
 			return nil, fmt.Errorf("%s%s is unknown", path, s.key.name)
 		}
-		fields = slices.Concat(fields, of)
+		fields = slices.Concat(fields, added)
 	}
 	for i := range fields {
 		if obj, err = c.member(obj, &fields[i], path); err != nil {
@@ -76,8 +77,8 @@ func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err er
 // member completes a field of an object.
 func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) {
 	t, path, before := &f.checks[0].fieldType, above+f.name, c.filled
-	raw, there := jsonedit.Get(obj, f.name)
-	if there && raw[0] != 'n' {
+	raw, exists := jsonedit.Get(obj, f.name)
+	if exists && raw[0] != 'n' {
 		to, err := c.value(raw, t, path)
 		if err != nil && c.Cut && f.need != always {
 			return jsonedit.Remove(obj, f.name)
@@ -98,7 +99,7 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 		return jsonedit.Set(obj, to, f.name)
 	case f.need == always:
 		return nil, cmp.Or(err, fmt.Errorf("%s: its value is not known", path))
-	case !there:
+	case !exists:
 		c.filled = before
 		return obj, nil
 	}

@@ -37,7 +37,7 @@ func CheckMessage(id string, v js.Value) string { return check("msg", id, Messag
 // CheckPart is CheckMessage for a part.
 func CheckPart(id string, v js.Value) string { return check("prt", id, Part, v) }
 
-// IsUnknown reports whether a check failed because the table lacks a kind, which a future version may have.
+// IsUnknown reports whether a check failed because of a value that the table lacks and a future version may have.
 func IsUnknown(why string) bool {
 	return strings.HasSuffix(why, isUnknown) || strings.Contains(why, isNotOneOf)
 }

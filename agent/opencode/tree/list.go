@@ -12,7 +12,7 @@ import (
 )
 
 // List returns the sessions of the store without their messages: sessions with a record, and sessions that only have
-// messages. Anything else in the place of a session is in the Stray of an additional last Session without an ID.
+// messages. Anything else in the place of a session is in the Stray of an additional last head without an ID.
 //
 // The error means that the tree as a whole cannot be read, or that ctx ended.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {

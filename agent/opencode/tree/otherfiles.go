@@ -93,8 +93,7 @@ func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	return ""
 }
 
-// addPlaces reports any entry that takes the place of a folder of records, and any such folder that cannot be opened. A
-// link is reported when the reader reads it.
+// addPlaces reports any entry that takes the place of a folder of records, and any such folder that cannot be opened.
 func (tr *treeReader) addPlaces() {
 	for _, p := range recordFolders() {
 		if !slices.ContainsFunc(tr.stray, func(s change.Stray) bool { return s.Path == p }) {
@@ -103,7 +102,8 @@ func (tr *treeReader) addPlaces() {
 	}
 }
 
-// openPlace reports anything that takes the place of the folder at p, or that the folder cannot be opened.
+// openPlace reports anything but a link that takes the place of the folder at p, or that the folder cannot be opened. A
+// link is reported when the reader follows the path for another reason.
 func (tr *treeReader) openPlace(p string) {
 	before := len(tr.stray)
 	if d := tr.openIn(tr.root, p, "", true); d != nil {

@@ -25,7 +25,7 @@ type treeReader struct {
 
 	budget   int64           // bytes of the session that may still be loaded; counts only if loads is set
 	loads    bool            // a session is loaded
-	buf      *safedir.Buffer // shared only with a reader that this one calls
+	buf      *safedir.Buffer // from the store's buffers
 	parts    []record.Part   // memory for the parts of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
