@@ -28,7 +28,7 @@ func TestBinding(t *testing.T) {
 		{"1.18.34", Target{}, "claude-mythos-5-2", request.Dropped},
 		{"1.15.0", Target{}, "claude-sonnet-4-5", request.Unbound},
 	} {
-		b := newBuilder(Settings{Profile: ProfileFor(c.version), Version: c.version, Model: request.Model{ProviderID: "p", ModelID: c.model}})
+		b := &builder{Settings: Settings{Profile: ProfileFor(c.version), Version: c.version, Model: request.Model{ProviderID: "p", ModelID: c.model}}}
 		b.target = c.target
 		if got := b.binding(); got != c.want {
 			t.Errorf("%s, %+v, %s: %d, want %d", c.version, c.target, c.model, got, c.want)

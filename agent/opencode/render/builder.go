@@ -25,8 +25,6 @@ type builder struct {
 	running    *message   // the message whose subtask the agent runs before it answers, or nil
 }
 
-func newBuilder(set Settings) *builder { return &builder{Settings: set} }
-
 // isSince reports whether the version is that release or a later one.
 func (r *builder) isSince(first release) bool { return r.Profile.isSince(first) }
 

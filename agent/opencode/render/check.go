@@ -12,16 +12,9 @@ import (
 // then the violations of the provider's rules, by rule and position, and then the violations of the request after this
 // one. The agent shows its user only the first. thinking means that the request enables thinking.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
-	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
-}
-
-// check is [Check] with a function that checks the provider's rules.
-func (r Request) check(p provider.Provider, thinking bool,
-	rules func(request.Request) []request.Violation,
-) []request.Violation {
-	all := slices.Concat(r.failureViolations(), rules(r.Request), r.unseenAnswer(p, thinking))
+	all := slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.unseenAnswer(p, thinking))
 	if r.Next != nil {
-		all = join(all, r.Next.check(p, thinking, rules))
+		all = join(all, Check(p, *r.Next, thinking))
 	}
 	return all
 }

@@ -17,8 +17,11 @@ const earliestPrompt = 1795219200000
 // NextPrompt returns the time of a prompt typed now, in milliseconds since 1970, and the beginning
 // of its id. For the zero time see [Settings].Now.
 func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
-	ms := promptTime(s, now)
-	return ms, record.ClockID(change.KindMessage, ms)
+	created = now.UnixMilli()
+	if now.IsZero() {
+		created = max(s.LatestTime()+1, earliestPrompt)
+	}
+	return created, record.ClockID(change.KindMessage, created)
 }
 
 // IsInFuture reports whether the message is dated later than a prompt typed now; false if that time is zero.
@@ -42,16 +45,7 @@ const MaxTime = 8.64e15
 
 // newPrompt returns the prompt that the user types next.
 func newPrompt(s *record.Session, now time.Time) *message {
-	ms := promptTime(s, now)
-	id := record.ClockID(change.KindMessage, ms)
+	ms, id := NextPrompt(s, now)
 	data := js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms))
 	return &message{Message: &record.Message{Created: ms, ID: id, JSON: data}, isPrompt: true, created: float64(ms)}
-}
-
-// promptTime returns the time of the next prompt, in milliseconds since 1970.
-func promptTime(s *record.Session, now time.Time) int64 {
-	if now.IsZero() {
-		return max(s.LatestTime()+1, earliestPrompt)
-	}
-	return now.UnixMilli()
 }

@@ -23,8 +23,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.ID
 		case m.isSummary(p):
-			parent := m.JSON.TextAt("parentID")
-			compacted[parent] = true
+			compacted[m.JSON.TextAt("parentID")] = true
 		}
 		if end {
 			break
@@ -48,8 +47,7 @@ func (m *message) tailID(p Profile) string {
 	if !p.isSince(v115) {
 		return ""
 	}
-	id := m.compaction.JSON.TextAt("tail_start_id")
-	return id
+	return m.compaction.JSON.TextAt("tail_start_id")
 }
 
 // moveTailLast moves the messages that the newest compaction kept after the summary. The
@@ -71,8 +69,7 @@ func moveTailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent := m.JSON.TextAt("parentID")
-		return m.Role == change.RoleAssistant && m.summary && parent == all[at].ID
+		return m.Role == change.RoleAssistant && m.summary && m.JSON.TextAt("parentID") == all[at].ID
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.ID == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -130,8 +127,7 @@ func (l newest) isAnswered(p Profile) bool {
 	if !p.isSince(v11815) {
 		return l.assistant.ID > l.user.ID
 	}
-	parent := l.assistant.JSON.TextAt("parentID")
-	return parent == l.user.ID
+	return l.assistant.JSON.TextAt("parentID") == l.user.ID
 }
 
 // answeredReason returns why the agent considers its newest prompt answered. The text does not

@@ -52,10 +52,9 @@ func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 	case OpenRouter:
 		b.Details, b.Unsigned = a.reasoningDetails(p), true
 	case Copilot:
-		b.Signature, b.Unsigned = js.Value.String(a.ownMetadata(p).Get("reasoningOpaque")),
-			!a.ownMetadata(p).Get("reasoningOpaque").Truthy()
-		if b.Unsigned {
-			b.Signature = ""
+		opaque := a.ownMetadata(p).Get("reasoningOpaque")
+		if b.Unsigned = !opaque.Truthy(); !b.Unsigned {
+			b.Signature = opaque.String()
 		}
 	case Gemini:
 		b.Signature = a.thoughtSignature(p)

@@ -43,7 +43,7 @@ func (v *View) Render(set Settings) Request {
 	if set.Profile.Version == "" {
 		set.Profile = ProfileFor("")
 	}
-	return v.render(newBuilder(set))
+	return v.render(&builder{Settings: set})
 }
 
 func (v *View) render(b *builder) Request {
@@ -63,9 +63,7 @@ func (v *View) render(b *builder) Request {
 		Failures: b.failures, Unseen: b.unseen, Late: b.late, Target: b.target, API: b.api,
 	}
 	if b.compacting {
-		after := newBuilder(set)
-		after.compacted = true
-		next := v.render(after)
+		next := v.render(&builder{Settings: set, compacted: true})
 		q.Next, q.Then = &next, &next.Request
 	}
 	return q
