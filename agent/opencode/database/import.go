@@ -19,8 +19,6 @@ var projectFields = map[string]string{
 	"time.updated": "time_updated", "time.initialized": "time_initialized",
 }
 
-type recordTimes struct{ Created, Updated float64 }
-
 // RowsOf returns the rows that OpenCode 1.2 makes from the files of a session when it imports its tree: the project,
 // the session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
 // become no row: lost has such messages and parts, each with the reason. A record without a time gets the time of its
@@ -35,7 +33,9 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	created := map[string]int64{} // by message; "" has the session's
 	var session, project *change.Record
 	for _, f := range files {
-		var head struct{ Time recordTimes }
+		var head struct {
+			Time struct{ Created, Updated float64 }
+		}
 		var data bytes.Buffer // as JSON.stringify writes it
 		if json.Unmarshal(f.Data, &head) != nil || !jsonedit.IsObject(f.Data) || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {

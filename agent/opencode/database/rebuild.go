@@ -16,16 +16,6 @@ import (
 	"mend/internal/salvage"
 )
 
-// The events that contain a whole record, and the events that remove one. A version follows the name.
-const (
-	eventSession        = "session.created."
-	eventSessionUpdated = "session.updated."
-	eventMessage        = "message.updated."
-	eventMessageRemoved = "message.removed."
-	eventPart           = "message.part.updated."
-	eventPartRemoved    = "message.part.removed."
-)
-
 // An eventState is the newest state of a record in the table of events.
 type eventState struct {
 	table    string
@@ -136,18 +126,19 @@ func (r *rebuild) addID(ids map[string]int64, id, session string, rowid int64) {
 	r.anywhere = r.anywhere || session == ""
 }
 
-// tableOf returns the table of an event's record, "" for none, and whether the event removes the record.
+// tableOf returns the table of the record that an event contains as a whole or removes, "" for none, and whether it
+// removes the record. A version follows the name in kind.
 func tableOf(kind string) (table string, removes bool) {
 	for _, k := range []struct {
 		kind, table string
 		removes     bool
 	}{
-		{eventSession, "session", false},
-		{eventSessionUpdated, "session", false},
-		{eventMessage, "message", false},
-		{eventMessageRemoved, "message", true},
-		{eventPart, "part", false},
-		{eventPartRemoved, "part", true},
+		{"session.created.", "session", false},
+		{"session.updated.", "session", false},
+		{"message.updated.", "message", false},
+		{"message.removed.", "message", true},
+		{"message.part.updated.", "part", false},
+		{"message.part.removed.", "part", true},
 	} {
 		if strings.HasPrefix(kind, k.kind) {
 			return k.table, k.removes

@@ -73,7 +73,7 @@ func (s *Store) salvage(
 	}
 	defer closeFiles()
 	j := &salvageJob{
-		program: cmp.Or(s.opt.Program, OpenCode), out: &out,
+		program: cmp.Or(s.opt.Program, OpenCode), out: &out, rebuilt: map[string]int{}, unassigned: map[string]int{},
 		sessions: map[string]*agent.SalvagedSession{}, torn: map[string]map[int64]bool{"message": {}, "part": {}},
 	}
 	res, err := salvage.Read(ctx, src, path,
@@ -115,12 +115,8 @@ type salvageJob struct {
 }
 
 func (j *salvageJob) complete(ctx context.Context) error {
-	j.rebuilt, j.unassigned = map[string]int{}, map[string]int{}
-	if err := j.readSessions(); err != nil {
-		return err
-	}
 	for _, step := range []func() error{
-		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) },
+		j.readSessions, j.dropAdded, func() error { return j.rebuildFromEvents(ctx) },
 		j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
 		j.countTorn, j.countLost, j.countOrphans, j.countBare,
 	} {
@@ -427,6 +423,7 @@ func (j *salvageJob) countBare() error {
 }
 
 func (j *salvageJob) report() {
+	var refused []string
 	for _, t := range j.Tables {
 		one := agent.SalvagedTable{
 			Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name],
@@ -441,6 +438,8 @@ func (j *salvageJob) report() {
 		for _, r := range t.Refused {
 			if !strings.Contains(r.Why, "UNIQUE") {
 				one.Refused++
+				refused = append(refused, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It stays "+
+					"in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
 			}
 		}
 		j.out.Damaged = j.out.Damaged || t.Damaged || t.Lost.Len() > 0
@@ -469,12 +468,5 @@ func (j *salvageJob) report() {
 		j.out.Notes = append(j.out.Notes, "A part of its schema cannot be read, and was taken from a known version of "+
 			"OpenCode.")
 	}
-	for _, t := range j.Tables {
-		for _, r := range t.Refused {
-			if !strings.Contains(r.Why, "UNIQUE") {
-				j.out.Notes = append(j.out.Notes, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It "+
-					"stays in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
-			}
-		}
-	}
+	j.out.Notes = append(j.out.Notes, refused...)
 }
