@@ -45,19 +45,14 @@ func (p *Part) IsUnfinished() bool {
 	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
 }
 
-// hasContent reports whether a message with only this part has content: a text that is not blank, a
-// tool call or a tool result. Thinking, step markers and other types do not count.
-func (p *Part) hasContent() bool {
+// Sent reports whether the part has content that is sent to the model: a text that is not blank, a tool call or a tool
+// result. Thinking, step markers and other types do not count.
+func (p *Part) Sent() bool {
 	switch p.Type {
 	case TypeText:
-		return !js.Blank(p.Text)
+		return !js.Blank(p.Text) && !p.Ignored
 	case TypeTool, TypeToolUse, TypeToolResult:
-		return true
+		return !p.Ignored
 	}
 	return false
-}
-
-// Sent reports whether the part has content that is sent to the model.
-func (p *Part) Sent() bool {
-	return p.hasContent() && !p.Ignored
 }

@@ -50,12 +50,12 @@ var kinds = map[string]string{
 	"new":       `"type":"novelty"`,
 }
 
-func TestHasContent(t *testing.T) {
+func TestSent(t *testing.T) {
 	for kind := range kinds {
 		want := slices.Contains([]string{"text", "tool", "use", "result"}, kind)
 		m := talk("assistant " + kind).Messages[0]
-		if got := m.Parts[0].hasContent(); got != want {
-			t.Errorf("HasContent of %s = %v, want %v", kind, got, want)
+		if got := m.Parts[0].Sent(); got != want {
+			t.Errorf("Sent of %s = %v, want %v", kind, got, want)
 		}
 	}
 }

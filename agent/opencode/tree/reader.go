@@ -99,17 +99,13 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string, file bool) *
 // names returns the sorted names in the folder.
 func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 	names, err := d.Names()
-	tr.listFailed(d, message, err)
-	slices.Sort(names)
-	return names
-}
-
-func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 	if why, ok := safedir.ReadFailure(err); ok {
 		tr.addStray(change.StrayHidden, d.Path, message, "the folder cannot be read: "+why)
 	} else if err != nil {
 		tr.err = err
 	}
+	slices.Sort(names)
+	return names
 }
 
 func (tr *treeReader) addStray(kind change.StrayKind, path, message, why string) {
