@@ -527,18 +527,24 @@ func TestProviders(t *testing.T) {
 }
 
 // TestForks: a fork has its beginning in the rollout of another session. It is broken without that session, also if a
-// fork is between them, and while the provider refuses what it got from there. That session cannot be removed alone.
+// fork is between them, while the provider refuses what it got from there, and if a change of that session has moved the
+// byte where its beginning ends. That session cannot be removed alone.
 func TestForks(t *testing.T) {
 	h := fixture.NewHome(t, "")
-	fork := func(id, base string, at int) {
-		h.Write("sessions/2026/11/23/rollout-2026-11-23T10-00-00-"+id+".jsonl", fmt.Appendf(nil,
-			`{"timestamp":"2026-11-23T10:00:00.000Z","ordinal":%[3]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-23T10:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[2]q,"end_ordinal_exclusive":%[3]d}}}
+	fork := func(id, base, file string, at int) string {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "sessions/2026/11/23/rollout-2026-11-23T10-00-00-" + id + ".jsonl"
+		h.Write(name, fmt.Appendf(nil,
+			`{"timestamp":"2026-11-23T10:00:00.000Z","ordinal":%[3]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-23T10:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[2]q,"end_ordinal_exclusive":%[3]d,"end_byte_offset":%[5]d}}}
 {"timestamp":"2026-11-23T10:00:01.000Z","ordinal":%[4]d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"in the fork"}]}}
-`, id, base, at, at+1))
+`, id, base, at, at+1, info.Size()))
+		return filepath.Join(h.Root(), name)
 	}
 	const first, second = "01a22c79-ca37-71b1-80ca-cafedc6c731d", "01a22c8d-ab27-7cc0-9f36-cf110c6f2183"
-	fork(first, testdata.CodexSession, 900)
-	fork(second, first, 902)
+	fork(second, first, fork(first, testdata.CodexSession, h.Rollout(), 900), 902)
 	journal := t.TempDir()
 	check := func(when string, want map[string]string) {
 		t.Helper()
@@ -582,14 +588,24 @@ func TestForks(t *testing.T) {
 
 	h.Damage(fixture.ByName("encrypted content missing"))
 	check("damaged", map[string]string{first: "fork-refused", second: "fork-refused"})
-	c = open(t, h, journal)
-	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.Base == "" })
-	r, err := c.ProposeRepair(t.Context(), heads[i], repair.Request{})
-	if err != nil {
-		t.Fatal(err)
+	var ids []string
+	fix := func(base string) {
+		t.Helper()
+		c = open(t, h, journal)
+		i := slices.IndexFunc(heads, func(h change.Head) bool { return h.Base == base })
+		r, err := c.ProposeRepair(t.Context(), heads[i], repair.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, apply(t, c, r.Plan))
 	}
-	apply(t, c, r.Plan)
-	check("repaired", map[string]string{})
+	fix("")
+	check("repaired", map[string]string{first: "fork-offset"})
+	fix(testdata.CodexSession)
+	check("its fork repaired", map[string]string{})
+	undo(t, c, ids[1])
+	undo(t, c, ids[0])
+	check("damaged again", map[string]string{first: "fork-refused", second: "fork-refused"})
 	if err := os.Remove(h.Rollout()); err != nil {
 		t.Fatal(err)
 	}

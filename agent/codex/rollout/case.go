@@ -29,8 +29,9 @@ type Source struct {
 
 	Base *Source // for a fork, the session that has its beginning: its Ref, Root, Plain and Base; nil if it does not exist
 
-	judged  bool   // refused is known; for a Base
-	refused string // the result of refusedFor
+	judged    bool   // the following are known; for a Base
+	refused   string // the result of refusedFor
+	end, next int64  // the beginning of the fork ends in Plain between these two: no record is there
 
 	Restore bool // an archived session should be listed again
 
@@ -176,16 +177,17 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// baseOf returns the session that has the beginning of a fork, and the ordinal where the beginning ends; "" if there is
-// none.
-func baseOf(lines []line) (id string, end int64) {
+// baseOf returns the session that has the beginning of a fork, and the ordinal and the byte where the beginning ends; "" if
+// there is none.
+func baseOf(lines []line) (id string, end, offset int64) {
 	at, own := metaOf(lines)
 	if own == "" {
-		return "", 0
+		return "", 0, 0
 	}
 	base := lines[at].payload.Get("history_base")
 	end, _ = base.Get("end_ordinal_exclusive").Int()
-	return base.TextAt("thread_id"), end
+	offset, _ = base.Get("end_byte_offset").Int()
+	return base.TextAt("thread_id"), end, offset
 }
 
 // missing returns the id of the session that has the beginning of a fork if that session, s, does not exist, or the id
@@ -198,28 +200,41 @@ func (s *Source) missing(id string) string {
 }
 
 // inherited returns the id of the session that has a part of a fork's beginning that the provider refuses, "" for none.
-func (c *State) inherited() string {
-	id, end := baseOf(c.lines)
-	if id == "" || c.src.Base == nil || c.compaction() >= 0 {
-		return ""
+// moved reports whether the fork names a byte where its beginning does not end.
+func (c *State) inherited() (refused string, moved bool) {
+	id, end, offset := baseOf(c.lines)
+	b := c.src.Base
+	if id == "" || b == nil || c.compaction() >= 0 {
+		return "", false
 	}
-	if b := c.src.Base; !b.judged { // it is the same for all drafts
+	if !b.judged { // it is the same for all drafts
 		b.judged, b.refused = true, b.refusedFor(id, end)
 	}
-	return c.src.Base.refused
+	return b.refused, offset > 0 && (offset < b.end || offset > b.next)
 }
 
 // refusedFor returns id, or the id of a session that has the beginning of s, if the provider refuses the part of it before
-// the ordinal end; "" if it accepts all.
+// the ordinal end; "" if it accepts all. It sets where that part ends, if the ordinals show it.
 func (s *Source) refusedFor(id string, end int64) string {
 	base := content{path: s.path}
 	base.lines, _ = parseLines(s.Plain)
-	base.lines = slices.DeleteFunc(base.lines, func(l line) bool {
-		n, ok := l.ordinal()
-		return ok && n >= end
-	})
+	odd, _ := base.newOrdinals()
+	s.next = int64(len(s.Plain))
+	at := int64(0)
+	for i, l := range base.lines {
+		if n, _ := l.ordinal(); l.kind != "" && n >= end {
+			base.lines, s.next = base.lines[:i], at
+			break
+		}
+		if at += int64(len(l.raw)) + 1; l.kind != "" {
+			s.end = min(at, int64(len(s.Plain)))
+		}
+	}
+	if len(odd) > 0 {
+		s.end, s.next = 0, math.MaxInt64
+	}
 	st := newState(*s, base)
-	if up := st.inherited(); up != "" || len(st.Turns.Send(repair.Setting{Version: Version, Thinking: true}).Refused) == 0 {
+	if up, _ := st.inherited(); up != "" || len(st.Turns.Send(repair.Setting{Version: Version, Thinking: true}).Refused) == 0 {
 		return up
 	}
 	return id

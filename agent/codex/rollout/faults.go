@@ -40,8 +40,10 @@ func (c *State) faults() (all []repair.Finding) {
 		add("rollout-packed", "")
 	}
 	if code, id, why := c.forkFault(); code != "" {
-		add(code, " It is the session %s.", id)
-		all[len(all)-1].Refusal = &repair.RefusalError{Helps: true, Final: true, Why: why}
+		add(code, " It was forked from %s.", id)
+		if why != "" {
+			all[len(all)-1].Refusal = &repair.RefusalError{Helps: true, Final: true, Why: why}
+		}
 	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
@@ -81,14 +83,19 @@ func (c *State) faults() (all []repair.Finding) {
 	return all
 }
 
-// forkFault returns the rule about the session that this one was forked from, with its id and the way out; "" for none.
+// forkFault returns the rule about the session that this one was forked from, with its id and the way out if that is not
+// a repair of this session; "" for none.
 func (c *State) forkFault() (code, id, why string) {
-	id, _ = baseOf(c.lines)
-	if id = c.src.Base.missing(id); id != "" {
+	base, _, _ := baseOf(c.lines)
+	if id = c.src.Base.missing(base); id != "" {
 		return "fork-base", id, "Bring that session back: with mend undo if mend removed it, or if mend kept it: mend restore " + id + "."
 	}
-	if id = c.inherited(); id != "" {
+	id, moved := c.inherited()
+	switch {
+	case id != "":
 		return "fork-refused", id, "Repair that session: mend fix " + id + ". Its forks then work, too."
+	case moved:
+		return "fork-offset", base, ""
 	}
 	return "", "", ""
 }
@@ -424,6 +431,12 @@ func (d *draft) setOrdinals() error {
 		_ = d.set(i, fmt.Append(nil, n), "ordinal") // it is an object
 	}
 	return nil
+}
+
+// setForkOffset makes the fork name the byte where its beginning ends.
+func (d *draft) setForkOffset() error {
+	at, _ := metaOf(d.lines)
+	return d.set(at, fmt.Append(nil, d.c.src.Base.end), "payload", "history_base", "end_byte_offset")
 }
 
 // reread returns an edit that replaces lines that the program does not read; if read returns nil, the line stays.

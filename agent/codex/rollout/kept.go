@@ -24,7 +24,7 @@ func ReadSummary(head []byte) (a Summary) {
 		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
 		if !begun && !l.isBlank() {
 			_, a.ID = metaOf([]line{l})
-			a.Base, _ = baseOf([]line{l})
+			a.Base, _, _ = baseOf([]line{l})
 			begun = true
 		}
 		switch {

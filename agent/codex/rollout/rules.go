@@ -96,6 +96,13 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			NoFix: "Repair the session that it was forked from. Its forks then work, too.",
 		},
 		repair.Rule{
+			Code: "fork-offset", Class: repair.MissingHistory, Severity: repair.Broken,
+			Meaning: "The session is a fork. It names the byte where its beginning ends in the rollout of the session that it was " +
+				"forked from. That rollout became longer or shorter, so Codex sends another beginning, or does not open the fork.",
+			Words: "cutoff byte offset is past the source rollout",
+			Fixes: whole("The fork names the byte where its beginning ends now.", "", (*draft).setForkOffset),
+		},
+		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A compressed rollout (.jsonl.zst) is cut short or damaged, so Codex does not open it.",
 			Words:   "failed to scan paginated model context lineage: incomplete frame",
