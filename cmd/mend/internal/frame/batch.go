@@ -111,7 +111,9 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	} else if end, err := b.confirm(f, j); end {
 		return err
 	}
-	env.Opt.Journal.Join()
+	if !b.Joins {
+		env.Opt.Journal.Join()
+	}
 	repairs := []show.RepairJSON{}
 	missing := map[*mend.Store]error{} // why the other steps of a store cannot be made
 	for s := range steps {
@@ -238,8 +240,9 @@ func (b *Batch) setPlans(j Job) {
 // the worst of all. After [mend.Journal.Join] they are one operation.
 type Batch struct {
 	*Env
-	Ctx context.Context
-	One bool // there is only one step: its error needs no name
+	Ctx   context.Context
+	One   bool // there is only one step: its error needs no name
+	Joins bool // it belongs to the operation of an earlier batch
 
 	Made     int             // the number of entries made
 	Done     []change.Entry  // the first of them; with --json all

@@ -406,7 +406,8 @@ type repairRun struct {
 	named     bool // the user named the session, or its error
 	proposals []show.Proposal
 
-	others bool // another verb repairs something, or has
+	forks  []show.Proposal // what is left until the sessions that they were forked from are repaired
+	others bool            // another verb repairs something, or has
 
 	shown *mend.Store         // store of the last proposal shown
 	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
@@ -427,6 +428,13 @@ func (r *repairRun) finish(left error) error {
 		r.show(r.proposals)
 		return r.end(left)
 	}
+	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
+		left := !r.named && !r.flags.DryRun && p.Head.Base != "" && len(p.Result.Plan.Ops) == 0
+		if left {
+			r.forks = append(r.forks, p)
+		}
+		return left
+	})
 	r.One, r.stays = len(todo) == 1, map[stayedBack]bool{}
 	err := r.Run(r.flags.WriteFlags, frame.Job{
 		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps,
@@ -447,7 +455,7 @@ func (r *repairRun) finish(left error) error {
 		}
 		return err
 	}
-	if err = r.end(fail.Worst(left, err)); !r.offersAside() {
+	if err = r.repairForks(r.end(fail.Worst(left, err))); !r.offersAside() {
 		return err
 	}
 	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 1), Request: r.Request}, flags: r.flags, named: true}
@@ -458,6 +466,34 @@ func (r *repairRun) finish(left error) error {
 		return asideErr
 	}
 	return err
+}
+
+// repairForks repairs the forks of sessions that were repaired: a fork has its beginning there, and names its end. Of a
+// session that the user named, it only names the forks. left is the error of the repair.
+func (r *repairRun) repairForks(left error) error {
+	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 0), Request: r.Request}, flags: r.flags, others: true}
+	also.Joins = true
+	also.flags.before, _ = r.Answer["repairs"].([]show.RepairJSON)
+	seen := map[*mend.Store]bool{}
+	for _, p := range append(r.forks, nonEmptyPlans(r.proposals)...) {
+		if seen[p.Store] || r.Ctx.Err() != nil || r.flags.DryRun {
+			continue
+		}
+		seen[p.Store] = true
+		heads, err := p.Store.Sessions(r.Ctx)
+		left = fail.Worst(left, err)
+		left = fail.Worst(left, also.propose(p.Store, slices.DeleteFunc(heads, func(h change.Head) bool {
+			return !r.Sessions[h.Base] && !slices.ContainsFunc(r.forks, func(f show.Proposal) bool { return f.Head.ID == h.ID })
+		})))
+	}
+	if !r.named {
+		return also.finish(left)
+	}
+	for _, p := range also.proposals {
+		r.Say("%s was forked from it, and must be repaired, too: %s", show.QuotedTitle(p.Head.Title, p.Head.ID),
+			term.Command(r.CommandLine("fix", p.Head.ID)))
+	}
+	return left
 }
 
 // steps yields a step for each proposal, including empty ones, which are also shown.
