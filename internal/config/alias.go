@@ -35,7 +35,7 @@ const (
 	agentModels   = "agents"
 )
 
-// hookSwitches maps a hook of oh-my-opencode to the assignment that turns it off.
+// hookSwitches maps a hook of oh-my-opencode to what turns it off: an assignment, or "skip " and a word as in aliases.
 var hookSwitches = map[string]string{
 	"session-recovery":                        "enabled=false",
 	"anthropic-context-window-limit-recovery": "trimOverflow=false",

@@ -2,7 +2,7 @@
 // environment, and from assignments on the command line. A later source overrides an earlier one. An error about an
 // unknown key, or a value of the wrong type, names the nearest key or the expected value. It writes no file.
 //
-// It may import internal/ownfile and internal/userdir. Read [Load] and the table in [Config.Settings] first.
+// It may import internal/ownfile and internal/userdir. Read [Load] and the table in Config.settings first.
 package config
 
 import (
@@ -195,11 +195,11 @@ func (c *Config) applyHooks() error {
 // Settings lists all values with their origins.
 func (c *Config) Settings() []Setting {
 	var all []Setting
-	usual := Defaults()
-	former := usual.settings()
+	defaults := Defaults()
+	defaultSettings := defaults.settings()
 	for i, k := range c.settings() {
 		all = append(all, Setting{
-			Key: k.name, Value: k.value(), Origin: c.Origin(k.name), Default: former[i].value(),
+			Key: k.name, Value: k.value(), Origin: c.Origin(k.name), Default: defaultSettings[i].value(),
 			Want: k.want(), Env: envName(k.name), Description: k.description, Reason: k.reason,
 		})
 	}

@@ -38,11 +38,11 @@ type childEvent struct {
 	session string
 	parent  string // "" if the session is not a subagent's, or if only time has passed
 	title   string
-	ended   bool // the session is idle, or deleted
-	active  bool // the agent works in the session: some events come after its end
-	until   int64
-	call    string // a tool call with its state
-	status  string
+	ended   bool   // the session is idle, or deleted
+	active  bool   // the agent works in the session: some events come after its end
+	until   int64  // the time until which the subagent waits for the provider; 0 if it does not wait
+	call    string // the id of a tool call, "" for none
+	status  string // of the call
 	doing   string // what the subagent did, in a few words; "" if unknown
 }
 
@@ -55,9 +55,9 @@ type childState struct {
 // A child is the session of a subagent.
 type child struct {
 	parent, title, doing string
-	last                 int64 // the time of the last event, or the time until which it waits for the provider
-	running              []string
-	acted                int64 // the time of the last action; 0 if none
+	last                 int64    // the time of the last event, or the time until which it waits for the provider
+	running              []string // the ids of running tool calls
+	acted                int64    // the time of the last action; 0 if none
 }
 
 // watchChildren is the policy for stuck subagents. A subagent is stuck if its parent waits, no tool runs in it, and it

@@ -61,8 +61,8 @@ type guardEvent struct {
 type span struct {
 	first, last int
 	end         bool // last is the last line of the file
-	unknown     bool // the output has an unknown format; then whole counts
-	whole       bool
+	unknown     bool // the output has an unknown format; then only whole is set
+	whole       bool // the tool did not cut the output
 }
 
 // A guardState records which files the sessions know. The keys of files are made of a session and a path.
@@ -75,7 +75,7 @@ type guardState struct {
 type knownFile struct {
 	file  fileStamp
 	spans []span // sorted
-	all   bool
+	all   bool   // it knows the whole file
 }
 
 // A runningCall is a call that has begun.
@@ -83,7 +83,7 @@ type runningCall struct {
 	path  string
 	at    int64
 	known bool // the session knew the file before
-	part  bool
+	part  bool // an offset was given
 }
 
 // fileKey returns the key of a file in [guardState]. A session id has no zero byte.

@@ -83,7 +83,7 @@ type Repairer interface {
 	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or
 	// plain text.
 	ParseAPIError(input []byte) repair.APIError
-	// Examine diagnoses a session, as [agent.Reader.Examine] does. The head may have an ID alone.
+	// Examine diagnoses a session, as [agent.Reader.Examine] does. The head may have only an ID.
 	Examine(ctx context.Context, head change.Head) (agent.Examination, error)
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".

@@ -41,7 +41,7 @@ type attempt struct {
 	since time.Time       // a session that was changed since then is not repaired; zero: repair it anyway
 	log   *slog.Logger
 
-	late    bool // the agent has ended: repair the store, without abort, toast or prompt
+	late    bool // the agent has ended or is just starting: repair the store, without abort, toast or prompt
 	result  repair.Result
 	changed int // the number of changed records, for the text
 	begun   bool

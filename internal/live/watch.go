@@ -51,7 +51,7 @@ func (w *Watch) Accept(e Event) {
 	}
 	u, err := e.decode()
 	if err != nil {
-		w.opt.Log.Warn("an event that cannot be read", "error", err)
+		w.opt.Log.Warn("reading an event", "error", err)
 		return
 	}
 	if u.session == "" {

@@ -59,10 +59,10 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 		return agent.Cleaned{}, err
 	}
 	seen := c.newestEvent()
-	who, err := c.store.Holders(ctx)
-	if err == nil && len(who) > 0 && !r.DryRun {
+	holders, err := c.store.Holders(ctx)
+	if err == nil && len(holders) > 0 && !r.DryRun {
 		err = fail.New(fail.Refused, "nothing was changed. End that program, then run the command again",
-			"%s: %s has the database open", c.ID().Root, strings.Join(who, " and "))
+			"%s: %s has the database open", c.ID().Root, strings.Join(holders, " and "))
 	}
 	if err != nil {
 		return agent.Cleaned{}, err
@@ -106,7 +106,7 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 	return found, err
 }
 
-// checkForks returns an error if a session that stays has its beginning in one of the sessions to remove.
+// checkForks returns an error if a session that stays was forked from one of the sessions to remove.
 func (c *Store) checkForks(ctx context.Context, removed []change.Head) error {
 	if len(removed) == 0 {
 		return nil
@@ -123,8 +123,7 @@ func (c *Store) checkForks(ctx context.Context, removed []change.Head) error {
 	return err
 }
 
-// openForks returns the sessions of removed that have the beginning of a session that is not in removed, each with such
-// a session.
+// openForks returns the removed sessions that a session which stays was forked from, each with one such fork.
 func openForks(removed, heads []change.Head) map[string]string {
 	gone, open := map[string]bool{}, map[string]string{}
 	for _, h := range removed {
@@ -154,9 +153,9 @@ type Selection struct {
 }
 
 // Select returns the selected sessions of the store, each followed by its subagents. A use of a subagent is a use of
-// its session. A subagent's session is only selected with its parent, unless it is named. A session that has the
-// beginning of another one that is not selected is only selected if it is named. stay is the number of sessions that are
-// not selected only because of a later use of a subagent or such a beginning.
+// its session. A subagent's session is only selected with its parent, unless it is named. A session that another one
+// was forked from is only selected with that fork, unless it is named. stay is the number of sessions that are not
+// selected only because of a later use of a subagent or such a fork.
 func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, stay int, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// Related has the entries that changed one of an entry's records before it and after it, the nearest first, at most
-// maxRelated each.
+// Related has the entries that changed one of an entry's records earlier (Follows) and later (Again), the nearest
+// first, at most maxRelated each.
 type Related struct{ Follows, Again []change.Entry }
 
 const maxRelated = 100
@@ -35,7 +35,7 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 		wanted[e.ID] = true
 	}
 	related := map[string]Related{}
-	for id, again := range earlierChanges(all, wanted) { // newest first: an entry that is earlier in the list is newer
+	for id, again := range earlierChanges(all, wanted) { // the list is newest first: what it has earlier is newer
 		related[id] = Related{Again: again}
 	}
 	slices.Reverse(all)

@@ -293,8 +293,8 @@ func (c *Store) rebase(
 	if err == nil && len(done.Ops) == 0 {
 		err = nothing
 	}
-	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // can depend on a later change
-	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) &&
+	late := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // a later change may prevent it
+	if _, conflict := errors.AsType[*change.ConflictError](err); !late && !conflict && !errors.Is(err, ErrNothingToDo) &&
 		!errors.Is(err, errElsewhere) {
 		return done, err
 	}
@@ -339,14 +339,14 @@ func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Pl
 // checkElsewhere returns an error if a session of the ops is in another folder now: the ops would create it twice, or
 // leave its record behind. now[i] is the current content of the record of ops[i].
 func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*change.Image) error {
-	moves := map[string]bool{} // sessions with a record at one of the paths of the ops
+	present := map[string]bool{} // sessions with a record at one of the paths of the ops
 	for i, o := range ops {
 		if o.Ref.Kind == change.KindSession {
-			moves[o.Ref.Session] = moves[o.Ref.Session] || now[i] != nil
+			present[o.Ref.Session] = present[o.Ref.Session] || now[i] != nil
 		}
 	}
 	for _, o := range ops {
-		if o.Ref.Kind != change.KindSession || moves[o.Ref.Session] {
+		if o.Ref.Kind != change.KindSession || present[o.Ref.Session] {
 			continue
 		}
 		head, found, err := c.find(ctx, o.Ref.Session)

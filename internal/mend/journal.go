@@ -220,9 +220,9 @@ func (l *Journal) Find(name string) (journal.Query, error) {
 }
 
 func find(j *journal.Journal, name string) (q journal.Query, err error) {
-	id, whole := strings.CutPrefix(name, operationPrefix)
+	id, isOperation := strings.CutPrefix(name, operationPrefix)
 	e, err := j.Get(id)
-	if !whole {
+	if !isOperation {
 		return journal.Query{IDs: []string{e.ID}}, err
 	}
 	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // they may belong to one operation

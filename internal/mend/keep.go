@@ -66,8 +66,8 @@ type readCopy struct {
 	err    error
 }
 
-// KeptAsked is the reason for a copy that the user asked for. Each record is read, even if its stamp is
-// unchanged.
+// KeptAsked is the reason for a copy that the user asked for. With it, [Store.KeepAll] reads named sessions even if
+// their stamps are unchanged.
 const KeptAsked = "keep"
 
 func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {

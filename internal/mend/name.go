@@ -72,8 +72,8 @@ func FindSession(heads []change.Head, name, dir string) (int, error) {
 	return 0, fmt.Errorf("%w: %q", ErrNoSession, name)
 }
 
-// Here returns a function that reports whether a session is of a folder: sessions that began in it or, without any,
-// in the nearest parent folder that has some, except the root.
+// Here returns a function that reports whether a session began in dir or, if no session did, in the nearest parent
+// folder of dir that has sessions, except the root.
 func Here(heads []change.Head, dir string) func(change.Head) bool {
 	folders := map[string]bool{}
 	for _, h := range heads {

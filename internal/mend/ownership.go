@@ -18,8 +18,8 @@ func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	return owns
 }
 
-// owns is Owns. If it returns false, likely reports whether the store of the entry is missing, and every record here is
-// as before or after the entry. If the entry removed all its records, likely can be true for several stores.
+// owns is [Store.Owns]. If it is false, likely reports whether the store of the entry is missing and every record here
+// has its content from before or after the entry. If the entry removed all its records, several stores can be likely.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
@@ -34,7 +34,7 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 }
 
 // recognize reports whether the store has traces of an entry, whether it has the inode of the entry's store, and
-// whether all records of the entry are as before or after it.
+// whether all records of the entry have their content from before or after it.
 func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.compareRecords(ctx, e)
@@ -45,7 +45,8 @@ func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all
 		all
 }
 
-// compareRecords reports whether some, and whether all, records of the entry are as before or after it.
+// compareRecords reports whether some, and whether all, records of the entry have their content from before or after
+// it.
 func (c *Store) compareRecords(ctx context.Context, e change.Entry) (some, all bool) {
 	ops := make([]change.Op, len(e.Ops))
 	for i, o := range e.Ops {

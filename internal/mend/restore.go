@@ -38,7 +38,7 @@ const keptBefore = "before restore"
 // A Restorable is a session that can be restored.
 type Restorable struct {
 	Session change.Head // as the store lists it, or as it was when it was kept
-	State   string      // its present state: of [repair.Shown], or Deleted, Shortened or Replaced
+	State   string      // its present state: of [repair.Shown], or one of the constants above
 	Now     int         // how many messages it has
 	Copied  int         // how many messages the fullest copy has; 0 for none
 
@@ -531,9 +531,9 @@ type Restored struct {
 var ErrNothingKept error = fail.New(fail.Problems,
 	`"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
 
-// ProposeRestore plans to restore a session: from its own records if it is only hidden, else from its copies
-// in k, which may be nil. It only reads. Before [Store.Apply] applies the plan, [Store.KeepBefore] copies the
-// present session.
+// ProposeRestore plans to restore a session: from its own records if it is only hidden, else from its copies in k,
+// which may be nil, from another store of the agent, or from the journal if r names a repair. It only reads. Before
+// [Store.Apply] applies the plan, [Store.KeepBefore] copies the present session.
 func (c *Store) ProposeRestore(
 	ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest,
 ) (done Restored, err error) {

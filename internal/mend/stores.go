@@ -53,11 +53,11 @@ func (o Options) open() (st agent.Store, name string, err error) {
 	if len(errs) == 0 {
 		return nil, "", ErrNoStore
 	}
-	for _, isTelling := range []func(error) bool{
+	for _, isSpecific := range []func(error) bool{
 		func(err error) bool { return !errors.Is(err, ErrNoStore) },
 		func(err error) bool { return errors.Is(err, fs.ErrPermission) || errors.Is(err, agent.ErrLink) },
 	} {
-		if i := slices.IndexFunc(errs, isTelling); i >= 0 {
+		if i := slices.IndexFunc(errs, isSpecific); i >= 0 {
 			return nil, "", errs[i]
 		}
 	}

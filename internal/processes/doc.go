@@ -1,9 +1,9 @@
 // Package processes reads facts about other processes from the system, and changes none of them. Only Linux reports
-// most of them; on other systems the package has only [Process.Identity].
+// most of them; on other systems only [Process.Identity] works.
 //
 // It imports nothing of mend. Read [Others] first.
 package processes
 
-// A Process is a process that ran when it was listed. After it has ended, its methods return an error that is
-// [fs.ErrNotExist].
+// A Process is a process that ran when it was listed. After it has ended, its methods return an error, which is
+// [fs.ErrNotExist] on Linux.
 type Process int

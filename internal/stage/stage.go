@@ -132,7 +132,7 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 }
 
 // Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage reports
-// whether a name below the owner's folder is that of a staging folder; remove empties and removes such a folder.
+// whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
 	owner, err := a.Open(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -50,7 +50,7 @@ func (c Repairer) Examine(ctx context.Context, head change.Head) (agent.Examinat
 }
 
 func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
-	head, err := c.known(ctx, head)
+	head, err := c.lookUp(ctx, head)
 	if err != nil {
 		return agent.Examination{}, err
 	}
@@ -201,8 +201,8 @@ type acceptFunc = func(context.Context, repair.Result) error
 
 // Repair plans a repair of one session for a running agent, and applies it. It repairs only findings with the tier
 // [repair.Auto]. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses only
-// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. accept, if
-// not nil, is called before a plan is applied; if it returns an error, nothing is changed, and Repair returns that
+// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. accept,
+// if not nil, is called before a plan is applied; if it returns an error, nothing is changed, and Repair returns that
 // error. If another program interferes, Repair plans again, and returns the error of the last try. head is one of
 // [mend.Store.Sessions], or has only an ID and is looked up. The error is a [*repair.AskError], or comes from
 // [mend.Store.ProposeRepair] or [mend.Store.Apply].
@@ -231,7 +231,7 @@ func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request
 			return "", repair.Result{Remaining: e.Diagnoses}, nil
 		}
 	}
-	head, err := c.known(ctx, head)
+	head, err := c.lookUp(ctx, head)
 	if err != nil {
 		return "", repair.Result{}, err
 	}
@@ -253,8 +253,8 @@ func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request
 	return e.ID, result, err
 }
 
-// known looks up the head of a session that has only an ID.
-func (c Repairer) known(ctx context.Context, head change.Head) (change.Head, error) {
+// lookUp returns the head, or the listed head of the same session if the head has only an ID.
+func (c Repairer) lookUp(ctx context.Context, head change.Head) (change.Head, error) {
 	if head.Ref != (change.Ref{}) {
 		return head, nil
 	}

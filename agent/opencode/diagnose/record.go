@@ -149,8 +149,8 @@ func findIndexFault(c *simulation) []finding {
 
 // findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
-	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with higher "+
-		"numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends each "+
+	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with "+
+		"higher numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends each "+
 		"prompt with HTTP 500.")
 }
 
@@ -201,8 +201,8 @@ func findUnlisted(c *simulation) []finding {
 
 // findOrphan finds the session of a subagent without a main session.
 func findOrphan(c *simulation) []finding {
-	return c.sessionFinding(c.s.ParentMissing, fmt.Sprintf("The session is a subagent's, and its main session %.60s does not "+
-		"exist. OpenCode lists it nowhere.", c.s.Parent))
+	return c.sessionFinding(c.s.ParentMissing, fmt.Sprintf("The session is a subagent's, and its main session %.60s does "+
+		"not exist. OpenCode lists it nowhere.", c.s.Parent))
 }
 
 // orphanFixes returns the fix that makes the session a main session, if the user asks for it.
