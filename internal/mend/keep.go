@@ -3,7 +3,6 @@ package mend
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"mend/agent"
 	"mend/change"
@@ -180,12 +179,8 @@ func (c *Store) KeepAll(
 
 // splitStray splits a list into sessions and entries that are not sessions.
 func splitStray(all []change.Head) (sessions, stray []change.Head) {
-	isStray := func(h change.Head) bool { return h.ID == "" }
-	if !slices.ContainsFunc(all, isStray) {
-		return all, nil
-	}
 	for _, h := range all {
-		if isStray(h) {
+		if h.ID == "" {
 			stray = append(stray, h)
 		} else {
 			sessions = append(sessions, h)

@@ -261,7 +261,9 @@ func (c *Store) findMissing(
 		}
 		ops, err := k.Load(ctx, *s)
 		if err == nil && now.all == nil {
-			now.all, err = c.records(ctx, k, states[0])
+			var present []change.Op
+			present, err = k.Load(ctx, states[0])
+			now.all = recordsOf(present)
 		}
 		if ctx.Err() != nil {
 			return nil, agent.Lack{}, ctx.Err()
@@ -282,11 +284,6 @@ func (c *Store) findMissing(
 		failed = nil
 	}
 	return nil, agent.Lack{}, failed
-}
-
-func (c *Store) records(ctx context.Context, k *keep.Keep, s keep.State) ([]change.Record, error) {
-	ops, err := k.Load(ctx, s)
-	return recordsOf(ops), err
 }
 
 // recordsOf returns the records that ops create.

@@ -231,13 +231,35 @@ func (c *Store) find(ctx context.Context, id string) (head change.Head, found bo
 
 // ProposeRepair plans the repair of one session. It only reads: a dry run ends here, and [Store.Apply]
 // applies the plan. A healthy session has an empty plan. If only the provider knows the blocks of an error,
-// and the same error was repaired before, all blocks of its kind are repaired. The error wraps
-// [repair.ErrBusy] if the session is busy and Force is not set.
+// and the same error was repaired before, all blocks of its kind are repaired. The result has no After, which would take
+// several times the memory of the session while the plan is applied. The error wraps [repair.ErrBusy] if the session is
+// busy and Force is not set.
 func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+	if err := c.Changeable(ctx); err != nil {
+		return repair.Result{}, err
+	}
 	r = c.withOptions(r)
 	// In a repair for a running agent, Force is not the user's decision.
 	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended)
-	return c.plan(ctx, head, r)
+	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
+	seen := c.newestEvent()
+	s, err := c.store.Case(ctx, head, r)
+	if err != nil {
+		return repair.Result{}, err
+	}
+	result, err := repair.Plan(head.ID, s, r)
+	result.After = nil
+	result.Plan.Seen, result.Plan.Cause.Title, result.Plan.Cause.Folder = seen, head.Title, head.Directory
+	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
+	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
+		if f, err := c.store.Forecast(ctx, head, r.Options); err == nil { // otherwise the model is unknown
+			e.Provider, e.Model = f.Request.Model.ProviderID, f.Request.Model.ModelID
+		}
+	}
+	if err == nil {
+		err = c.checkLinks(ctx, result.Plan)
+	}
+	return result, err
 }
 
 // ProposeTrim plans to make the next request of a session smaller. It only reads; [Store.Apply] applies the
@@ -296,40 +318,6 @@ func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 		}
 	}
 	return c.store.CheckLinks(ctx, refs)
-}
-
-// plan reads a session and plans its repair. It sets r.All if the same error was repaired before. The result has no
-// After, which would take several times the memory of the session while the plan is applied.
-func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
-	if err := c.Changeable(ctx); err != nil {
-		return repair.Result{}, err
-	}
-	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
-	seen := c.newestEvent()
-	s, err := c.store.Case(ctx, head, r)
-	if err != nil {
-		return repair.Result{}, err
-	}
-	result, err := repair.Plan(head.ID, s, r)
-	result.After = nil
-	result.Plan.Seen, result.Plan.Cause.Title, result.Plan.Cause.Folder = seen, head.Title, head.Directory
-	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
-	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
-		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)
-	}
-	if err == nil {
-		err = c.checkLinks(ctx, result.Plan)
-	}
-	return result, err
-}
-
-// nextModel returns the model of a session's next request and its provider, "" if unknown.
-func (c *Store) nextModel(ctx context.Context, head change.Head, o repair.Options) (provider, model string) {
-	f, err := c.store.Forecast(ctx, head, o)
-	if err != nil { // then it is not known
-		return "", ""
-	}
-	return f.Request.Model.ProviderID, f.Request.Model.ModelID
 }
 
 // current returns the present content of the records of ops, and the refs of all records of the session, nil
