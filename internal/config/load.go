@@ -43,7 +43,11 @@ func (e *ProblemError) Error() string {
 // is valid; with any other error the Config is not.
 func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
 	c := Defaults()
-	if err := c.readFile(path); err != nil {
+	data, err := readSettings(path)
+	if err == nil {
+		err = c.parse(data)
+	}
+	if err != nil {
 		return c, fmt.Errorf("reading %s: %w", path, err)
 	}
 	for i, err := range c.problems {
@@ -68,19 +72,11 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 			return c, err
 		}
 	}
-	err := c.applyHooks()
+	err = c.applyHooks()
 	if err == nil && len(c.problems) > 0 {
 		err = &ProblemError{c.problems}
 	}
 	return c, err
-}
-
-func (c *Config) readFile(path string) error {
-	data, err := readSettings(path)
-	if data == nil || err != nil {
-		return err
-	}
-	return c.parse(data)
 }
 
 // readSettings returns the content of the file at path, nil if it does not exist.

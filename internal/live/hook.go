@@ -91,13 +91,8 @@ func (h *Hook) IsRecoverableError(e []byte) bool {
 }
 
 func (h *Hook) handles(c repair.Class) bool {
-	if c == repair.ContextTooLong {
-		return false // see [AfterOverflow]
-	}
-	if _, ok := notices[c]; !ok {
-		return false
-	}
-	return !slices.Contains(h.opt.Disabled, c)
+	_, ok := notices[c]
+	return ok && !slices.Contains(h.opt.Disabled, c)
 }
 
 // Acquire waits until no other recovery runs.

@@ -24,7 +24,7 @@ const maxToast = 15
 // unchanged (docs/opencode.md).
 type notice struct{ title, message string }
 
-// notices has an entry for each class that is recovered or explained.
+// notices has an entry for each class that is recovered or explained. For too long a context see [AfterOverflow].
 var notices = map[repair.Class]notice{
 	repair.ToolResultMissing:         {"Tool Crash Recovery", "Injecting cancelled tool results..."},
 	repair.UnavailableTool:           {"Tool Recovery", "Recovering from unavailable tool call..."},

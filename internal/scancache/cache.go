@@ -113,10 +113,7 @@ const maxSize = 32 << 20
 // the clock was set back, and the results may not be valid yet.
 func (c *Cache) Load(now time.Time) *File {
 	f, err := c.read()
-	switch {
-	case err != nil:
-		return &File{}
-	case f.Written.After(now):
+	if err != nil || f.Written.After(now) {
 		return &File{}
 	}
 	return f

@@ -150,8 +150,8 @@ func findIndexFault(c *simulation) []finding {
 // findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
 	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with "+
-		"higher numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends each "+
-		"prompt with HTTP 500.")
+		"higher numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends "+
+		"each prompt with HTTP 500.")
 }
 
 // findArchived finds a session that the user has archived (docs/opencode.md F16).
