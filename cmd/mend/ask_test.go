@@ -58,8 +58,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestFixFinishes checks that fix asks for what another verb does, and ends with how to continue: a damaged database is
-// salvaged, and sessions without their folder are moved.
+// TestFixFinishes checks that fix asks for what another verb does, and ends with how to continue: a damaged database
+// is salvaged, and sessions without their folder are moved.
 func TestFixFinishes(t *testing.T) {
 	file := func(ts *testStore) string {
 		data, err := os.ReadFile(ts.path)
@@ -168,7 +168,7 @@ func TestAskEach(t *testing.T) {
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
-		if simulated := strings.Contains(out, "What was repaired works with"); simulated != (c.repaired > 0) {
+		if simulated := strings.Contains(out, "Each repaired session works with"); simulated != (c.repaired > 0) {
 			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
@@ -324,12 +324,12 @@ func TestAskChanged(t *testing.T) {
 	if code := a.Report(root.Execute()); code != frame.ExitConflict {
 		t.Errorf("exit code %d, want %d", code, frame.ExitConflict)
 	}
-	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "to plan again, run mend fix " + ts.session + " --store " + ts.path} {
+	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "To plan the repair again, run mend fix " + ts.session + " --store " + ts.path} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr has no %q:\n%s", want, &errs)
 		}
 	}
-	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed. What was repaired works with") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
+	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed. Each repaired session works with") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
 		t.Errorf("the answer is\n%s%s", &out, &errs)
 	}
 }

@@ -67,7 +67,7 @@ func TestRealCodexHook(t *testing.T) {
 	if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != "alive" {
 		t.Fatalf("the repaired session is %s: %s", r.Fate(), r.Output)
 	}
-	if out := mend("status"); !strings.Contains(out, "1 of 1 session covered") {
+	if out := mend("status"); !strings.Contains(out, "1 of 1 session copied") {
 		t.Errorf("the end of a turn did not keep the session:\n%s", out)
 	}
 	mend("plugin", "uninstall", "--yes")

@@ -41,7 +41,7 @@ To load it in every new shell:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := scripts[args[0]]
 			if !ok {
-				return frame.Usagef("no completion for %q; there are %s", args[0], strings.Join(shells, ", "))
+				return frame.Usagef("no completion for %q: want one of %s", args[0], strings.Join(shells, ", "))
 			}
 			var script strings.Builder
 			if err := write(cmd.Root(), &script); err != nil {
@@ -58,7 +58,7 @@ type completionAnswer struct {
 	Script string `json:"script,omitempty"`
 }
 
-// argumentCompletions has the candidates for the arguments of verbs, in order; the last are for all further
+// argumentCompletions has the candidates for each argument of a verb; the last candidates are for all further
 // arguments.
 var argumentCompletions = map[string][]frame.Completions{
 	"scan":    {frame.CompleteSessions},
@@ -72,11 +72,10 @@ var argumentCompletions = map[string][]frame.Completions{
 	"forget":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for flags with values that users cannot know. The help lists the values of other
-// flags, or they are files.
+// flagCompletions has the candidates for the values of flags. Values of other flags are in the help, or are files.
 var flagCompletions = map[string]frame.Completions{"session": frame.CompleteSessions, "class": completeClasses, "store": completeStores}
 
-// addCompletions completes the arguments and the values of flags of a command and its subcommands.
+// addCompletions adds completions of arguments and of flag values to a command and its subcommands.
 func addCompletions(env *frame.Env, cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 		positions := argumentCompletions[cmd.Name()]
@@ -90,7 +89,7 @@ func addCompletions(env *frame.Env, cmd *cobra.Command) {
 	}
 	addFlag := func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" || f.Name == "folder" {
-			return // the last three arguments are files
+			return // these three flags name files, which the shell completes
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			before := "" // the elements of a list before the one to complete
@@ -120,7 +119,7 @@ func revertible(e change.Entry) bool { return e.State == change.Committed && !e.
 
 func isConflicted(e change.Entry) bool { return e.State == change.Conflicted }
 
-// repairCompletions returns the repairs that accepts returns true for, the newest first.
+// repairCompletions completes the ids of the repairs for which accepts returns true, newest first.
 func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
 	return func(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
 		es, _ := env.Opt.Journal.Log(journal.Query{})

@@ -80,7 +80,7 @@ func (d demo) run() error {
 	}
 	var steps []stepJSON
 	for _, step := range []struct {
-		say  string
+		text string
 		code int
 		args []string
 		want map[string][]byte // the expected store; nil if not checked
@@ -93,7 +93,7 @@ func (d demo) run() error {
 		{"Undo restores every byte, including the damage.", frame.ExitDone, []string{"undo", "--yes"}, damaged},
 		{"The journal is intact.", frame.ExitDone, []string{"verify"}, damaged},
 	} {
-		d.printStep("%s", step.say)
+		d.printStep(step.text)
 		if err := d.mend(step.code, step.args...); err != nil {
 			return err
 		}
@@ -107,13 +107,11 @@ func (d demo) run() error {
 		}
 	}
 	d.SetAnswers(demoAnswer{steps})
-	d.Printf("%s The store is byte for byte as before the repair: the damage is back.\n", term.Good("Done."))
+	d.Printf("%s The store is again byte for byte as before the repair, with the damage.\n", term.Good("Done."))
 	return nil
 }
 
-func (d demo) printStep(format string, args ...any) {
-	d.Printf("\n%s\n", term.Bold("— "+fmt.Sprintf(format, args...)))
-}
+func (d demo) printStep(text string) { d.Printf("\n%s\n", term.Bold("— "+text)) }
 
 // mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
@@ -131,14 +129,14 @@ func (d demo) mend(code int, args ...string) error {
 	return nil
 }
 
-// loseLine removes the line of the first answer.
+// loseLine removes the line of an answer from the transcript.
 func (d demo) loseLine() error {
 	lines := bytes.SplitAfter(testdata.Claude, []byte("\n"))
 	kept := slices.DeleteFunc(lines, func(line []byte) bool { return bytes.Contains(line, []byte(`"text":"Done 2."`)) })
 	return os.WriteFile(d.transcript, bytes.Join(kept, nil), 0o600)
 }
 
-// snapshot returns the files of the store.
+// snapshot returns the contents of the files of the store.
 func (d demo) snapshot() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(d.store, func(path string, e fs.DirEntry, err error) error {

@@ -10,7 +10,7 @@ import (
 	"mend/cmd/mend/internal/frame"
 )
 
-// helpVerb replaces the verb of cobra, which exits with 0 for an unknown command.
+// helpVerb replaces cobra's verb, which exits with 0 for an unknown command.
 func helpVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -49,7 +49,7 @@ func topics() []*cobra.Command {
 	}
 }
 
-// exitHelp returns the text of the topic.
+// exitHelp returns the text of the topic exit-codes.
 func exitHelp() string {
 	var b strings.Builder
 	b.WriteString("mend exits with one of these codes. If several apply, the first of 6, 4, 3, 2, 5, 1 is used.\n\n")
@@ -61,8 +61,8 @@ If there is nothing to do, the code depends on the command. It is 0 for commands
 search for something to do: scan, fix, trim, recover, forget and "install --remove". It
 is 5 for commands that revert or decide something: undo, "recover ID" and "restore
 --compaction". Fix with an error text exits with 1 if no session matches the error and none
-is broken, or if no repair helps against the error; with 5 if several sessions match and
-it only lists them.
+is broken, or if no repair helps against the error. If several sessions match and it cannot
+ask which one, it lists them and exits with 5.
 
 The program also exits with 2 if it crashes or runs out of memory, for example under
 "ulimit -v": the runtime of Go sets that code. Standard error then begins with "fatal

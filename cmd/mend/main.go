@@ -34,7 +34,7 @@ func run(args []string, t *term.Terminal) int {
 	env.HandleSignals(cancel, args)
 	root := newRoot(env)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		addCompletions(env, root) // the library keeps each in a global map
+		addCompletions(env, root) // only then: the library keeps all of them in a global map
 	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

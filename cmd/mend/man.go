@@ -18,7 +18,7 @@ import (
 	"mend/internal/term"
 )
 
-// The manual pages need libraries that would slow every start of mend by a tenth, so they need a build tag.
+// The manual pages have a build tag, because their libraries would slow every start of mend by a tenth.
 func init() {
 	packagerVerbs = []func(*frame.Env) *cobra.Command{manVerb}
 }
@@ -59,8 +59,8 @@ func writePages(verb *cobra.Command, dir string) error {
 	return atomicfile.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644)
 }
 
-// manText converts a help text to the generator's Markdown. A definition list must be marked as one:
-// otherwise its rows run together into a paragraph.
+// manText converts a help text to the generator's Markdown. It marks definition lists, whose rows would otherwise
+// become one paragraph.
 func manText(text string) string {
 	var b strings.Builder
 	last := term.Row{}

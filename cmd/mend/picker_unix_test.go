@@ -303,7 +303,7 @@ func TestFixAsksForTheWay(t *testing.T) {
 		"not listed":  {[][2]string{{asks, "renamed\r"}, {"Where is it now?", "\n"}}, frame.ExitProblems, "Nothing to bring back"},
 		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, frame.ExitProblems, "mend restore --compaction"},
 		"deleted":     {[][2]string{{asks, "deleted\r"}}, frame.ExitProblems, "only its prompts"},
-		"damaged":     {[][2]string{{asks, "database\r"}}, frame.ExitProblems, "none of them is damaged now"},
+		"damaged":     {[][2]string{{asks, "database\r"}}, frame.ExitProblems, "none is damaged now"},
 		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, frame.ExitProblems, "mend trim"},
 		"none":        {[][2]string{{asks, "q"}}, frame.ExitRefused, "cancelled"},
 	} {

@@ -38,7 +38,7 @@ Without a command it shows what is broken, and what to do next.`,
 		},
 	}
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
-	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // other programs have it, too
+	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // users of other programs expect it
 	_ = root.Flags().MarkHidden("v")
 	env.Opt.Agents = agents.All
 	env.Opt.Journal, env.Opt.Note = mend.OpenJournal(""), env.Note
@@ -46,7 +46,7 @@ Without a command it shows what is broken, and what to do next.`,
 	env.Opt.Journal.Writing = env.BeginWrite
 	f := root.PersistentFlags()
 	f.StringVar(&env.AgentName, "agent", "", "only sessions of this `AGENT`: "+agents.Names()+" (default: all)")
-	f.StringVar(&env.Opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
+	f.StringVar(&env.Opt.Store, "store", "", "use the session store at `PATH`, or the one that contains PATH (default: auto-detect)")
 	f.StringVar(&env.Opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
 	quiet := false
@@ -66,7 +66,7 @@ Without a command it shows what is broken, and what to do next.`,
 	return root
 }
 
-// alsoNamed has the verbs that accept names of sessions which no store has, with the sources of these.
+// alsoNamed has the verbs that accept sessions that are in no store, with where they look them up.
 var alsoNamed = map[string]frame.Sources{
 	"restore": {Gone: true},
 	"forget":  {Copies: true, Journal: true},
@@ -80,7 +80,7 @@ var emptyArgs = map[string]int{
 	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
 }
 
-// markParsed wraps the verb and its subcommands with what has to happen before each runs.
+// markParsed wraps a verb and its subcommands with what must happen before each of them runs.
 func markParsed(env *frame.Env, verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a help topic has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {

@@ -21,7 +21,7 @@ func TestUndoWithoutParent(t *testing.T) {
 	dbtest.Alter(t, ts.path, "PRAGMA foreign_keys=ON", "DELETE FROM message")
 	before := ts.snapshot()
 	out := ts.want(frame.ExitConflict, "undo", "qevajo", "--yes", "--force")
-	if !strings.Contains(out, "which does not exist") || !strings.Contains(out, "Even by force") || strings.Contains(out, "--force") {
+	if !strings.Contains(out, "which does not exist") || !strings.Contains(out, "mend never restores") || strings.Contains(out, "--force") {
 		t.Error(out)
 	}
 	if !maps.Equal(ts.snapshot(), before) {

@@ -12,7 +12,7 @@ import (
 	"mend/cmd/mend/internal/space"
 )
 
-// packagerVerbs are the verbs of builds with the tag man.
+// packagerVerbs are additional verbs of builds with the tag man.
 var packagerVerbs []func(*frame.Env) *cobra.Command
 
 // A verbGroup is a section of "mend --help".
@@ -21,7 +21,7 @@ type verbGroup struct {
 	verbs []func(*frame.Env) *cobra.Command
 }
 
-// finishes are the verbs with which fix can end.
+// finishes are functions of other verbs with which fix can end.
 var finishes = repairs.Finish{List: restore.List, Restore: restore.One, Move: restore.MoveGone, Salvage: restore.RunSalvage, Trim: space.RunTrim}
 
 func fix(env *frame.Env) *cobra.Command { return repairs.Fix(env, finishes) }

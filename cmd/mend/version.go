@@ -20,7 +20,7 @@ func versionVerb(env *frame.Env) *cobra.Command {
 
 type versionAnswer struct {
 	Version string `json:"version"`
-	Commit  string `json:"commit"` // of mend's build; unknown if that is not recorded
+	Commit  string `json:"commit"` // that mend was built from; "unknown" if it is not recorded
 	Go      string `json:"go"`
 	System  string `json:"system"`
 }

@@ -15,7 +15,7 @@ import (
 	"mend/change"
 )
 
-// Names lists the names of all agents, for the help.
+// Names returns the names of all agents as a list for a sentence.
 func Names() string {
 	var names []string
 	for _, ag := range All {
@@ -25,7 +25,7 @@ func Names() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Title returns the name of a store's agent within a sentence.
+// Title returns the display name of a store's agent, or its name if this mend does not know the agent.
 func Title(id change.StoreID) string {
 	return cmp.Or(ByName(id.Agent).Title(), id.Agent)
 }

@@ -23,28 +23,30 @@ import (
 type Step struct {
 	Store *mend.Store
 	Plan  change.Plan
-	Name  string                             // its name in a sentence
+	Name  string                             // names the step in its error
 	IDs   []string                           // of the repairs that are undone or applied again
 	Err   error                              // why there is no plan
 	Apply func(*Batch) (change.Entry, error) // nil: apply the plan unchanged
 
-	Show func()                                  // if the job asks about each step
-	Ask  func(more bool) (key string, err error) // y, n, a for the rest, q for none of the rest
+	// Show and Ask are set if the job asks about each step. more means that another step follows. The key is y for
+	// yes, n for no, a for yes to this and all others, or q for no to this and all others.
+	Show func()
+	Ask  func(more bool) (key string, err error)
 }
 
-// A Job is everything that a verb writes. The user sees it and agrees to it as a whole; it is one operation with one
-// answer.
+// A Job is everything that a verb writes: one question, one operation, one answer.
 type Job struct {
 	Question string
 	Show     func()         // nil: the verb has shown it
 	Failed   []Step         // steps without a plan, reported before the others are shown
-	Steps    iter.Seq[Step] // only one plan is in memory: each is made when needed, and again for a diff
+	Steps    iter.Seq[Step] // iterated again for a diff, so that only one plan is in memory
 	N        int            // the number of steps, including failed ones; with one, its error omits the name
 	Each     bool           // on a terminal, show and confirm each step
 	NoDiff   bool           // do not offer the diff
 	Dry      string         // what a dry run prints after "nothing was written"
-	Ended    func(Step, change.Entry, error)
-	Done     func(*Batch) // prints the result; may be nil
+
+	Ended func(Step, change.Entry, error) // called after each step; may be nil
+	Done  func(*Batch)                    // prints the result; may be nil
 }
 
 // OneStep returns the steps of a job with one plan.
@@ -54,22 +56,22 @@ func OneStep(c *mend.Store, p change.Plan) iter.Seq[Step] {
 	}
 }
 
-// PlannedSteps returns a step for each plan that each creates, one at a time. rest is the name of a step without a
-// session or without a plan.
-func PlannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error) error) iter.Seq[Step] {
-	errEnough := errors.New("enough")
+// PlannedSteps returns a step for each plan that the function plans passes to its argument, one at a time. An error of
+// plans becomes a last step. rest is the name of a step without a session.
+func PlannedSteps(c *mend.Store, rest string, plans func(func(change.Plan) error) error) iter.Seq[Step] {
+	errStopped := errors.New("stopped")
 	return func(yield func(Step) bool) {
-		err := each(func(p change.Plan) error {
+		err := plans(func(p change.Plan) error {
 			name := rest
 			if p.Session != "" {
 				name = show.QuotedTitle(p.Cause.Title, p.Session)
 			}
 			if !yield(Step{Store: c, Plan: p, Name: name}) {
-				return errEnough
+				return errStopped
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(Step{Store: c, Name: rest, Err: err})
 		}
 	}
@@ -88,9 +90,9 @@ func JoinSteps(all []iter.Seq[Step]) iter.Seq[Step] {
 	}
 }
 
-// Run asks, carries out the steps as one operation, and sets the answer. A failed step does not stop the
-// others; the error is the worst of all. In a dry run, or if the user declines, nothing is written, and the
-// answer has the plans.
+// Run asks, carries out the steps as one operation, and sets the JSON answer. A failed step does not stop the others;
+// Run returns the worst error. In a dry run, or if the user declines, nothing is written, and the answer has the
+// plans.
 func (env *Env) Run(ctx context.Context, f WriteFlags, j Job) error {
 	return NewBatch(ctx, env, j.N).Run(f, j)
 }
@@ -115,7 +117,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		env.Opt.Journal.Join()
 	}
 	repairs := []show.RepairJSON{}
-	missing := map[*mend.Store]error{} // why the other steps of a store cannot be made
+	missing := map[*mend.Store]error{} // why no further step of a store is made
 	for s := range steps {
 		before, ops := len(b.Done), s.Plan.Ops
 		if !env.JSON {
@@ -126,7 +128,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		switch {
 		case err != nil:
 		case s.Apply != nil:
-			s.Plan.Ops = nil // so that the function decides how long to keep them in memory
+			s.Plan.Ops = nil // Apply has them, and may free their memory before it ends
 			e, err = s.Apply(b)
 		default:
 			e, err = b.Apply(s.Store, s.Plan)
@@ -157,7 +159,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	return b.Result()
 }
 
-// confirm shows a job and asks about it. If end is true, nothing is written, and err is the verb's error.
+// confirm shows a job and asks about it. If end is true, the job ends without a write, with err.
 func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	if j.Show != nil {
 		j.Show()
@@ -182,7 +184,7 @@ func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	return err != nil, err
 }
 
-// askEach shows each step, and asks about those that change something. A declined step has the error
+// askEach shows each step, and asks about those that change something. A step that the user declines gets the error
 // [term.ErrDeclined].
 func (b *Batch) askEach(j Job) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
@@ -218,7 +220,7 @@ func (b *Batch) askEach(j Job) iter.Seq[Step] {
 	}
 }
 
-// setPlans sets the answer of a job that writes nothing.
+// setPlans sets the JSON answer of a job that writes nothing: its plans.
 func (b *Batch) setPlans(j Job) {
 	if !b.JSON { // the verb has shown them
 		return
@@ -229,15 +231,15 @@ func (b *Batch) setPlans(j Job) {
 			b.Fail(s, s.Err)
 			continue
 		}
-		if len(s.Plan.Ops) > 0 || s.Apply == nil { // otherwise the step plans no change of a record
+		if len(s.Plan.Ops) > 0 || s.Apply == nil { // otherwise the step changes no record
 			plans = append(plans, show.PlanJSON(s.Plan))
 		}
 	}
 	b.SetAnswers(show.RepairsAnswer{Repairs: plans})
 }
 
-// A Batch makes several independent changes, and reports each. A failed change does not stop the others; the error is
-// the worst of all. After [mend.Journal.Join] they are one operation.
+// A Batch makes several independent changes, and reports each. A failed change does not stop the others. After
+// [mend.Journal.Join] the changes are one operation.
 type Batch struct {
 	*Env
 	Ctx   context.Context
@@ -245,11 +247,11 @@ type Batch struct {
 	Joins bool // it belongs to the operation of an earlier batch
 
 	Made     int             // the number of entries made
-	Done     []change.Entry  // the first of them; with --json all
-	Sessions map[string]bool // the sessions of the entries
+	Done     []change.Entry  // the first of these entries; with --json all
+	Sessions map[string]bool // the ids of their sessions
 	Failed   []FailedJSON
-	Skipped  int // by the user
-	Worst    error
+	Skipped  int   // steps that the user declined
+	Worst    error // the worst error of the steps
 }
 
 // A FailedJSON is a step that failed, with the reason.
@@ -278,7 +280,8 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 	return e, err
 }
 
-// Fail reports why a step failed.
+// Fail records that a step failed, and prints the error, except that of a batch with one step: [Batch.Result] returns
+// it.
 func (b *Batch) Fail(s Step, err error) {
 	switch {
 	case errors.Is(err, term.ErrDeclined):
@@ -300,7 +303,7 @@ func (b *Batch) Fail(s Step, err error) {
 	b.Worst = fail.Worst(b.Worst, err)
 }
 
-// Result returns the error. The JSON answer has the failed steps.
+// Result returns the worst error of the batch, and sets the failed steps in the JSON answer.
 func (b *Batch) Result() error {
 	if len(b.Failed) > 0 {
 		b.SetAnswer("failed", b.Failed)
@@ -316,8 +319,8 @@ func (b *Batch) Result() error {
 	return b.Worst
 }
 
-// ApplyOne asks about a shown plan for one session, and applies it, or reports a dry run. question
-// has %s for the name of the session.
+// ApplyOne asks about a plan for one session that was shown, and applies it, or reports a dry run. question has %s for
+// the name of the session.
 func ApplyOne(ctx context.Context, env *Env, c *mend.Store, f WriteFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
 	env.PrintBound(p.Cause.Bound)
@@ -344,9 +347,8 @@ func AskChange(ctx context.Context, t *term.Terminal, question string, answers [
 	}
 }
 
-// ConfirmChange asks whether to make a change that was shown, unless the user has agreed with --yes or it is
-// a dry run. diff prints the diff of the change, and may be nil. The error is [term.ErrDeclined] for
-// no, or from [term.Terminal.Ask].
+// ConfirmChange asks whether to make a change that was shown, except with --yes or --dry-run. diff prints the diff of
+// the change, and may be nil. The error is [term.ErrDeclined] for no, or from [term.Terminal.Ask].
 func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question string, diff func(*term.Terminal)) error {
 	if f.Yes || f.DryRun {
 		return nil
@@ -363,10 +365,10 @@ func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question
 }
 
 // freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does so
-// only if the garbage is larger than half of the memory in use, because freeing takes time in proportion to the heap.
-// If little memory is still in use, the collector runs as rarely as in other Go programs until end is called.
+// only if there is much garbage compared with the memory in use, because freeing takes time in proportion to the heap.
+// If little memory is in use then, the collector runs as rarely as in other Go programs until end is called.
 func freeMemory() (end func()) {
-	if os.Getenv("GOGC") != "" { // as in [prepare]
+	if os.Getenv("GOGC") != "" { // the user decides, as in [prepare]
 		return func() {}
 	}
 	var m runtime.MemStats
@@ -380,7 +382,7 @@ func freeMemory() (end func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// applyPlan applies a plan. A large database is checked first, which may take long.
+// applyPlan applies a plan, and shows that mend is busy: a large database is checked first, which may take long.
 func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
 	defer freeMemory()()
@@ -390,7 +392,7 @@ func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (cha
 		return err
 	})
 	if _, conflict := errors.AsType[*change.ConflictError](err); conflict && !slices.Contains([]change.CauseKind{change.CauseUndo, change.CauseRedo}, p.Cause.Kind) {
-		err = fail.WithHint(err, "nothing was changed: another program wrote to it meanwhile. Run the command again")
+		err = fail.WithHint(err, "nothing was changed, because another program wrote to the session meanwhile. Run the command again")
 	}
 	for _, path := range e.Kept {
 		env.SayAt(2, "%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), path)

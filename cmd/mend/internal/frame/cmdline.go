@@ -18,9 +18,9 @@ import (
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// CommandLine returns a command that the user can run next, with the flags for the named store and version; for scan
-// and fix also the flags about the next request, and for restore and scan --text the folder of the copies. Verbs with a
-// repair id need none of these: the journal has the store.
+// CommandLine returns a command that the user can run next. It repeats the flags that the user gave for the store and
+// the version; for scan and fix also those for thinking and the provider, and for restore and scan --text the folder
+// of the copies. A verb with a repair id needs none of these, because the journal has the store.
 func (env *Env) CommandLine(words ...string) string {
 	flags := []string{"--store", env.Opt.Store, "--agent-version", env.Opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
@@ -41,7 +41,7 @@ func (env *Env) CommandLine(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// storeCommand matches a quoted command that needs the store.
+// storeCommand matches a quoted command that needs --store if the user named a store.
 var storeCommand = regexp.MustCompile(`"mend (?:scan|fix|recover)\b[^"]*"`)
 
 // WithStore adds the store that the user named to each command in a hint.
@@ -62,12 +62,11 @@ func ShellWord(w string) string {
 	return "'" + strings.ReplaceAll(string(term.Escape(w)), "'", `'\''`) + "'"
 }
 
-// PrintContinueCommand prints how to continue a session of an agent. The parameter it names the session in the
-// sentence.
-func (env *Env) PrintContinueCommand(agentName string, h change.Head, it string) {
+// PrintContinueCommand prints how to continue a session of an agent. name stands for the session in the sentence.
+func (env *Env) PrintContinueCommand(agentName string, h change.Head, name string) {
 	command := ContinueCommand(agentName, h)
 	env.SetAnswers(ContinueAnswer{Continue: command})
-	env.Printf("To continue %s: %s\n", it, term.Bold(command))
+	env.Printf("To continue %s: %s\n", name, term.Bold(command))
 }
 
 // ContinueCommand returns the command that continues a session in its folder.
@@ -86,11 +85,11 @@ func ContinueCommand(agentName string, h change.Head) string {
 // A ContinueAnswer has the members about how to continue a session.
 type ContinueAnswer struct {
 	Continue string `json:"continue,omitempty"` // the command that continues the session
-	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
+	Reload   string `json:"reload,omitempty"`   // how to load it again in the agent that has it open
 }
 
-// PrintContinue prints the command that continues a session. If another step must come first, it also prints that step,
-// and returns ErrProblems.
+// PrintContinue prints the command that continues a session. If another step must come first, it also prints that
+// step, and returns ErrProblems.
 func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 	command, why := FirstCommand(env, f)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"mend/internal/term"
 )
 
-// The limits of a completion, because a user waits for it.
+// The limits of a completion: a user waits for it.
 const (
 	completionTimeout = time.Second
 	maxCompletions    = 500
@@ -23,18 +23,19 @@ const (
 // journal. It writes nothing, and skips what cannot be read.
 type Completions func(ctx context.Context, env *Env, args []string) []cobra.Completion
 
-// Candidates returns the candidates that begin with start, each prefixed by before. Without any, the shell completes
-// nothing, not even files.
-func Candidates(cmd *cobra.Command, env *Env, found Completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// Candidates returns the candidates that begin with start, each prefixed by before. If there are none, the shell does
+// not complete file names either.
+func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	if found == nil {
+	if complete == nil {
 		return nil, directive
 	}
 	env.Command = CommandName(cmd)
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
-		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // the ids come with titles
+	all := slices.DeleteFunc(complete(ctx, env, args), func(c cobra.Completion) bool {
+		// Without a first letter the ids are enough: each has the title as its description.
+		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession)
 	})
 	all = all[:min(len(all), maxCompletions)]
 	all = slices.DeleteFunc(all, func(c cobra.Completion) bool {

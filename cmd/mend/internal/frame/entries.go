@@ -21,8 +21,8 @@ import (
 	"mend/journal"
 )
 
-// FindRepair returns the query for the entries that an id of a repair or an operation means, see [mend.Journal.Find].
-// With --agent it selects only entries of that agent. It fails if there are none.
+// FindRepair returns the query for the entries of a repair or an operation with this id, see [mend.Journal.Find]. With
+// --agent it selects only entries of that agent, and fails if there are none.
 func (env *Env) FindRepair(name string) (journal.Query, error) {
 	q, err := env.Opt.Journal.Find(name)
 	if err != nil || env.AgentName == "" {
@@ -57,8 +57,8 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Q
 	return &q, NamedSession{}, noRepair
 }
 
-// CleanedHint returns how to bring back a session that "mend clean" removed, or may have removed, because an archive of
-// rows does not name its sessions. Otherwise it returns "". An empty name means any session.
+// CleanedHint returns how to bring back a session that "mend clean" removed, or may have removed, because an archive
+// of rows does not name its sessions. Otherwise it returns "". An empty name means any session.
 func (env *Env) CleanedHint(name string) string {
 	maybe := ""
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed, InForce: true, Cause: change.CauseClean, Agent: env.AgentName}) {
@@ -78,7 +78,7 @@ func (env *Env) CleanedHint(name string) string {
 	return fmt.Sprintf("if \"mend clean\" removed it, \"mend undo %s\" brings it back, or another clean in \"mend log\"", maybe)
 }
 
-// OpenEntryStore opens the store of an entry, even if it was moved since.
+// OpenEntryStore opens the store of an entry, even if the store was moved since.
 func OpenEntryStore(ctx context.Context, env *Env, e change.Entry, write bool) (*mend.Store, error) {
 	if env.Opt.Store == "" {
 		env.Opt.Store = cmp.Or(movedPath(ctx, env, e), e.Store.Root)
@@ -94,7 +94,8 @@ func OpenEntryStore(ctx context.Context, env *Env, e change.Entry, write bool) (
 	return c, err
 }
 
-// movedPath returns the present path of an entry's moved store if the user names it or mend finds it; otherwise "".
+// movedPath returns the present path of an entry's store if that was moved, and the user names the new path or mend
+// finds it; otherwise "".
 func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 	found := env.Opt.Agents.Stores()
 	if env.Opt.Store != "" {
@@ -115,8 +116,9 @@ func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 	return ""
 }
 
-// Newest returns the ids that find returns: of the entries of all stores, or of the agent or the store that the user
-// names. If there are none, it returns an error with the text in none and an explanation.
+// Newest returns the ids of the newest entries that find selects in all stores, or in those of the agent or the store
+// that the user names. If there are none, it returns an error with the text none, and a hint if the journal has
+// others.
 func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]string, error), none string) ([]string, error) {
 	var store *mend.Store
 	if env.Opt.Store != "" {
@@ -142,7 +144,7 @@ func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) b
 	err = fmt.Errorf("%w: %s", mend.ErrNothingToDo, none)
 	if all, _ := find(func(change.Entry) bool { return true }); len(all) > 0 {
 		e := env.Entry(all[0])
-		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend log %[1]s\" shows it", e.ID, term.ShortenHome(e.Store.Root)))
+		err = fail.WithHint(err, fmt.Sprintf("the newest in the journal, %s, was made in %s; \"mend log %[1]s\" shows it", e.ID, term.ShortenHome(e.Store.Root)))
 	}
 	return nil, err
 }
@@ -166,7 +168,7 @@ func (env *Env) Entries(ids []string) iter.Seq[change.Entry] {
 	}
 }
 
-// PrintEntries prints one line for each entry. If there are no entries, it prints the text in none.
+// PrintEntries prints one line for each entry, or the text none if there are no entries.
 func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.Related, none string) error {
 	if env.JSON {
 		list := []show.RepairJSON{}
@@ -192,7 +194,7 @@ func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.R
 	return nil
 }
 
-// ShowOperation shows one run of mend.
+// ShowOperation shows the entries of one run of mend. It calls release before it prints.
 func ShowOperation(env *Env, op show.Operation, release func()) error {
 	related, err := env.Opt.Journal.Related(op)
 	if err != nil {
@@ -228,8 +230,8 @@ func ShowOperation(env *Env, op show.Operation, release func()) error {
 	return PrintEntries(env, slices.Values(op), related, "")
 }
 
-// RevertedEntries returns the names of the entries that undos reverted, one for each group that was reverted
-// together.
+// RevertedEntries returns the id of an entry that each undo reverted: of several that were reverted together, the
+// first.
 func (env *Env) RevertedEntries(undos []string) (ids []string, err error) {
 	for u, err := range env.Opt.Journal.Each(journal.Query{IDs: undos}) {
 		if err != nil {
@@ -240,10 +242,10 @@ func (env *Env) RevertedEntries(undos []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// ForcedError returns the error of a change with --force, which should overwrite newer changes.
+// ForcedError adds to a conflict the limits of --force, which was used.
 func ForcedError(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err
 	}
-	return fail.WithHint(err, "nothing was changed. Even by force, mend restores no record without its message, and removes none that other records refer to. If another program wrote meanwhile, try again")
+	return fail.WithHint(err, "nothing was changed. mend never restores a record without its message, or removes a record that others refer to. If another program wrote meanwhile, run the command again")
 }

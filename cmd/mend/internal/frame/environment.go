@@ -31,14 +31,14 @@ type Env struct {
 	*term.Terminal
 	Opt       mend.Options
 	AgentName string          // the agent that the user names; "" for all
-	Command   string          // the verb, as in "plugin install"
+	Command   string          // the verb, such as "undo" or "config set"
 	Parsed    bool            // the command line is valid and the verb runs
 	Answer    map[string]any  // for --json, printed at the end
-	Also      Sources         // of sessions that the verb's names can mean
+	Also      Sources         // where names of sessions are looked up besides the stores
 	JSONLines bool            // the answer is the last of several JSON lines
 	Settings  string          // the file of settings for repairs; "" for the user's
 	stores    int             // number of stores that [Env.NextStore] has named
-	Unkept    error           // why the kept copies cannot be used, see [WithKept]
+	Unkept    error           // why the copies cannot be read, see [WithKept]
 	kept      map[string]bool // sessions with a copy; nil until needed
 	lastError string          // what [Env.PrintError] printed last
 
@@ -53,16 +53,16 @@ func (env *Env) Report(err error) int {
 	}
 	var already *ReportedError
 	printed := errors.Is(err, ErrProblems) || errors.As(err, &already)
-	var lost error
+	var unwritten error
 	if env.JSON {
-		lost = env.printAnswer(err)
+		unwritten = env.printAnswer(err)
 	} else if err != nil && !printed {
 		env.PrintError(err)
 	}
-	if lost = cmp.Or(lost, env.WriteError()); lost != nil && (err == nil || printed) {
-		lost = fmt.Errorf("writing the answer: %w", lost)
-		env.PrintError(lost)
-		err = fail.Worst(err, lost)
+	if unwritten = cmp.Or(unwritten, env.WriteError()); unwritten != nil && (err == nil || printed) {
+		unwritten = fmt.Errorf("writing the answer: %w", unwritten)
+		env.PrintError(unwritten)
+		err = fail.Worst(err, unwritten)
 	}
 	return ExitCode(err)
 }
@@ -144,7 +144,7 @@ func (env *Env) setMembers(members reflect.Value) {
 
 // PrintError prints an error and its hint on stderr.
 func (env *Env) PrintError(err error) {
-	if err.Error() == env.lastError { // the same for each store
+	if err.Error() == env.lastError { // several stores can have the same error
 		return
 	}
 	env.lastError = err.Error()
@@ -154,7 +154,7 @@ func (env *Env) PrintError(err error) {
 	}
 }
 
-// oneLine returns the text of an error; several that were joined are separated by semicolons, each text once.
+// oneLine returns the text of an error on one line: joined errors are separated by semicolons, each text once.
 func oneLine(err error) string {
 	var texts []string
 	for text := range strings.SplitSeq(err.Error(), "\n") {
@@ -165,7 +165,7 @@ func oneLine(err error) string {
 	return strings.Join(texts, "; ")
 }
 
-// NoteSkipped reports once, in a note and in the JSON answer, that a session or a store is not examined.
+// NoteSkipped reports in a note and in the JSON answer, each once, that a session or a store is not examined.
 func (env *Env) NoteSkipped(err error) {
 	env.Note(oneLine(err))
 	skipped, _ := env.Answer["skipped"].([]ErrorAnswer)

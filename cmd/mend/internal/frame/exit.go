@@ -45,7 +45,7 @@ func (e *ReportedError) Error() string { return e.Err.Error() }
 
 func (e *ReportedError) Unwrap() error { return e.Err }
 
-// A SignalError is returned if a signal ended the command.
+// A SignalError is the error of a command that a signal ended.
 type SignalError struct {
 	signal os.Signal
 	*changes
@@ -100,7 +100,7 @@ func systemHint(err error) string {
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some space there, then run the command again"
 	case errors.Is(err, syscall.EXDEV):
-		return "a mount inside the agent's folder is in the way: put the whole folder on one file system, then run the command again"
+		return "another file system is mounted inside the agent's folder: put the whole folder on one file system, then run the command again"
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ import (
 	"mend/repair"
 )
 
-// DamagedCopies returns the damaged files with copies that were set aside before a time.
+// DamagedCopies returns the paths of the damaged files of copies that were set aside before a time.
 func DamagedCopies(env *Env, before time.Time) []string {
 	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
@@ -30,8 +30,8 @@ func DamagedCopies(env *Env, before time.Time) []string {
 	return all
 }
 
-// UsesCopies reports whether a path is a folder with copies of "mend keep --to", or leads to their file. Then the
-// command reads these copies instead of the local ones.
+// UsesCopies reports whether a path is the folder of "mend keep --to", or leads to the file of copies in it. If so,
+// the command reads these copies instead of the local ones.
 func (env *Env) UsesCopies(path string) bool {
 	if path == "" {
 		return false
@@ -52,22 +52,22 @@ func (env *Env) UsesCopies(path string) bool {
 	return false
 }
 
-// RemakeText returns a text that says how a missing store is created again, so that its sessions can be restored.
+// RemakeText describes how a missing store is created again, so that the command in restore can restore its sessions.
 func (env *Env) RemakeText(store change.StoreID, restore string) string {
 	if env.Opt.Agents.Folders(store) != nil {
-		return restore + " makes it again"
+		return restore + " creates it again"
 	}
 	return fmt.Sprintf("start %s once, so that its store exists; then %s", agents.Title(store), restore)
 }
 
-// NoStore returns the error for a session with a missing store.
+// NoStore returns the error for a session whose store is missing.
 func (s NamedSession) NoStore(env *Env) error {
 	return fail.New(fail.Problems, env.RemakeText(s.StoreID, env.CommandLine("restore", s.ID)),
 		"session %s was kept, but its store no longer exists: %s", s.ID, term.ShortenHome(s.StoreID.Root))
 }
 
-// ListUnfound returns the copied sessions of missing stores.
-func ListUnfound(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep) (all []Restorable, err error) {
+// ListWithoutStore returns the sessions with a copy whose store is missing.
+func ListWithoutStore(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep) (all []Restorable, err error) {
 	if k == nil || env.Opt.Store != "" {
 		return nil, nil
 	}
@@ -89,26 +89,26 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 	if opened || err == nil {
 		return err
 	}
-	env.Unkept = fmt.Errorf("the copies are not checked: %w", err)
+	env.Unkept = fmt.Errorf("the copies cannot be read: %w", err)
 	env.NoteSkipped(env.Unkept)
 	if errors.Is(err, keep.ErrDamaged) {
 		command := "mend keep"
 		if copies := env.Opt.Journal.Copies; copies != "" {
 			command += " --to " + ShellWord(filepath.Dir(copies))
 		}
-		env.Note(fmt.Sprintf("%q copies what can be read of it to a new file", command))
+		env.Note(fmt.Sprintf("%q copies the readable part of the damaged file to a new one", command))
 	}
 	return f(nil)
 }
 
-// UnkeptError returns an error if the verb needs copies that cannot be used; a note was printed before.
+// UnkeptError returns the error of a verb that needs the copies, if they cannot be read; a note has the reason.
 func (env *Env) UnkeptError(doing string) error {
 	code, hint := fail.Classify(env.Unkept)
-	return fail.New(code, hint, "%s, and the copies are not checked", doing)
+	return fail.New(code, hint, "%s, and the copies cannot be read", doing)
 }
 
-// OpenLost opens the store of a session that may be missing, as [openFound] does. It reports unread, the error of the
-// skipped stores, and returns it as left.
+// OpenLost opens the store of a session, as [openFound] does, or returns an error if that store is missing. unread is
+// the error of the skipped stores: OpenLost prints it, and returns it as left.
 func OpenLost(ctx context.Context, env *Env, s *NamedSession, unread error, write bool) (c *mend.Store, left, err error) {
 	switch {
 	case errors.Is(unread, mend.ErrNoStore):
@@ -154,11 +154,11 @@ func (x Restorable) StoreID() change.StoreID {
 	return x.Store.ID()
 }
 
-// NamedSession returns the session as a candidate for a name.
+// NamedSession converts x to a session that the user can name.
 func (x Restorable) NamedSession() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
 
-// ListRestorable returns the restorable sessions of the stores, the current folder's first, then the newest, and the
-// worst error of the stores that cannot be read.
+// ListRestorable returns the restorable sessions of the stores: those of the current folder first, and in each group
+// the newest first. It also returns the worst of left and the errors of the stores that cannot be read.
 func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep, left error) (all []Restorable, _ error) {
 	for _, c := range clients {
 		found, err := c.Restorables(ctx, k)
@@ -172,11 +172,11 @@ func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *kee
 			all = append(all, Restorable{r, c})
 		}
 	}
-	unfound, err := ListUnfound(ctx, env, clients, k)
+	storeless, err := ListWithoutStore(ctx, env, clients, k)
 	if err != nil && left == nil { // otherwise it was reported
 		left = env.SkipStore(ctx, left, err)
 	}
-	all = append(all, unfound...)
+	all = append(all, storeless...)
 	slices.SortStableFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
 	var heads []change.Head
 	for _, x := range all {
@@ -187,7 +187,7 @@ func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *kee
 	return all, left
 }
 
-// MessagesText returns the present and the former number of messages of a session, or its location.
+// MessagesText returns how many messages a session and its copy have, or where a session without a copy is.
 func MessagesText(x Restorable) string {
 	switch {
 	case x.Kept > 0 && x.Missing > 0:
@@ -207,19 +207,19 @@ func ProposeRestore(ctx context.Context, env *Env, c *mend.Store, head change.He
 	err = WithKept(env, func(k *keep.Keep) (err error) {
 		done, err = c.ProposeRestore(ctx, k, head, r)
 		if k == nil && (errors.Is(err, mend.ErrNothingKept) || err == nil && len(done.Plan.Ops) == 0) {
-			err = env.UnkeptError(fmt.Sprintf("restoring session %s: nothing else of it is found", head.ID))
+			err = env.UnkeptError(fmt.Sprintf("restoring session %s: nothing of it was found in the stores", head.ID))
 		}
 		return err
 	})
 	return done, err
 }
 
-// ApplyRestore restores a session after copying its present state. It drops the ops of the plan: they may be as large as
-// the session, which is then examined.
+// ApplyRestore copies the present state of a session, then restores it. It drops the ops of the plan, which may be as
+// large as the session, to free their memory before the session is examined.
 func ApplyRestore(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if done.From != nil && done.State != mend.Deleted {
 		if err := b.Opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.Ctx, k, done.Plan) }); err != nil {
-			b.Note("the present content of the session is kept only in the journal: " + err.Error()) // the plan has everything that it replaces
+			b.Note("the present content of the session is kept only in the journal: " + err.Error()) // the plan has all that it replaces
 		}
 	}
 	if done.IsAside() {
@@ -265,9 +265,9 @@ var StateTexts = map[string]string{
 	string(repair.Hidden):    "Its agent does not list it.",
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
 	mend.Deleted:             "The agent no longer has any of it.",
-	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
-	mend.Replaced:            "It has other messages than were kept.",
-	mend.Elsewhere:           "Its agent does not read the store that has it.",
+	mend.Shortened:           "It lacks messages, parts, files or texts that its copy has.",
+	mend.Replaced:            "Its messages are not those of its copy.",
+	mend.Elsewhere:           "It is in a store that its agent does not read.",
 	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",
 }
 
@@ -278,7 +278,7 @@ func PrintRestore(env *Env, head change.Head, done mend.Restored) {
 	}
 	switch from := done.From; {
 	case len(done.Plan.Ops) == 0 && done.State != "":
-		env.SayAt(2, "It is as it was then.")
+		env.SayAt(2, "It already has the content of that time.")
 	case len(done.Plan.Ops) == 0:
 		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are not part of it: mend does not bring those back.")
 	case done.State == mend.PromptsOnly:

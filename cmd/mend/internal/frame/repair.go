@@ -61,8 +61,8 @@ func (r *RepairBatch) Apply(p show.Proposal) (e change.Entry, err error) {
 	return e, r.checkRepaired(p)
 }
 
-// checkRepaired examines a repaired session as scan does. It returns ErrProblems if the session is still broken: only a
-// scan confirms success.
+// checkRepaired examines a repaired session as scan does, because only a scan confirms success. It returns ErrProblems
+// if the session is still broken.
 func (r *RepairBatch) checkRepaired(p show.Proposal) error {
 	if len(r.Request.Classes) > 0 || show.HasBroken(p.Result.Remaining) {
 		return nil // it was shown
@@ -80,12 +80,12 @@ func (r *RepairBatch) checkRepaired(p show.Proposal) error {
 	return nil
 }
 
-// changedMeanwhile returns the error for a session that changed during its repair. again is the command that
-// plans the repair again.
+// changedMeanwhile returns the error for a session that changed during its repair. again is the command that plans
+// the repair again.
 func changedMeanwhile(err error, again string) error {
 	what := "another program changed it meanwhile: "
 	if _, ok := errors.AsType[*mend.StaleError](err); ok {
 		what = ""
 	}
-	return fail.New(fail.Conflict, "nothing in it was changed; to plan again, run "+again, "%s%w", what, err)
+	return fail.New(fail.Conflict, "nothing in it was changed. To plan the repair again, run "+again, "%s%w", what, err)
 }

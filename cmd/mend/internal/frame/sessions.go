@@ -54,23 +54,22 @@ func (f *SessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	return heads, nil
 }
 
-// A NamedSession is a session that the user can name.
+// A NamedSession is a session that a user can name, with its store.
 type NamedSession struct {
 	change.Head
 	StoreID change.StoreID // the store that has or had it
-	Store   *mend.Store    // nil if no readable store has it
+	Store   *mend.Store    // nil if that store is missing or cannot be read
 }
 
-// Sources are the sources of sessions that a name can mean, besides the stores.
+// Sources says where a name of a session is looked up besides the stores.
 type Sources struct {
-	Gone    bool // restorable sessions, from a copy or from another store of the agent
-	Copies  bool // all copies
-	Journal bool
+	Gone    bool // among the restorable sessions, of copies and of other stores of the agent
+	Copies  bool // among all copies
+	Journal bool // among the entries of the journal
 }
 
-// NamedSessions returns all sessions that a name can mean, from the stores of all agents: sessions that an
-// agent has, newest first, and then the others, newest first. unread is the worst error of the stores that
-// cannot be read.
+// NamedSessions returns all sessions that a user can name: those in the stores of all agents, newest first, then those
+// of the other sources, newest first. unread is the worst error of the stores that cannot be read.
 func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSession, unread, err error) {
 	stores, all, unread := listStores(ctx, env)
 	newestFirst := func(x, y NamedSession) int {
@@ -112,8 +111,8 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 					add(h, c.ID(), c)
 				}
 			}
-			unfound, err := ListUnfound(ctx, env, stores, k)
-			for _, x := range unfound {
+			storeless, err := ListWithoutStore(ctx, env, stores, k)
+			for _, x := range storeless {
 				add(x.Session, x.StoreID(), nil)
 			}
 			return cmp.Or(err, ctx.Err())
@@ -134,7 +133,7 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 	return append(all, others...), unread, err
 }
 
-// listStores returns the stores of all agents that can be read, and their sessions.
+// listStores returns the readable stores of all agents, and their sessions.
 func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []NamedSession, unread error) {
 	for _, o := range AgentOptions(env) {
 		c, err := mend.Open(o)
@@ -163,7 +162,7 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 		if err != nil && !errors.Is(err, journal.ErrDamaged) {
 			return nil, nil, err
 		}
-		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // damaged: another session's
+		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // a damaged journal may yield others
 		if len(es) > 0 && !severalAgents(env, also, es) {
 			return []NamedSession{{change.Head{ID: es[0].Session, Title: es[0].Cause.Title}, es[0].Store, nil}}, nil, nil
 		}
@@ -176,7 +175,7 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 		}
 		if errors.Is(err, mend.ErrNoSession) && env.Unkept != nil {
 			code, hint := fail.Classify(env.Unkept)
-			err = fail.New(code, hint, "%w, and the copies are not checked", err)
+			err = fail.New(code, hint, "%w, and the copies cannot be read", err)
 		}
 		if err != nil {
 			return nil, unread, err
@@ -213,8 +212,8 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 	return found, err
 }
 
-// nameSession returns the session among all that a name means. If the name means several, the user picks one; without a
-// terminal they are listed on stderr.
+// nameSession returns the session in all that a name means. If the name means several, the user picks one; without a
+// terminal they are listed on stderr, and nameSession returns an error.
 func nameSession(ctx context.Context, env *Env, all []NamedSession, name string) (NamedSession, error) {
 	heads := headsOf(all)
 	i, err := mend.FindSession(heads, name, show.WorkingFolder())
@@ -257,7 +256,7 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 func sameIDHint(found []NamedSession) string {
 	a, b := found[0], found[1]
 	if a.StoreID.Agent != b.StoreID.Agent {
-		return "--agent says which of these to use"
+		return "choose one with --agent"
 	}
 	return fmt.Sprintf("the files of two sessions in %s have the same id, as after a folder was copied: move one of them away, in %s or %s",
 		term.ShortenHome(a.StoreID.Root), a.Ref.Project, b.Ref.Project)
@@ -271,7 +270,7 @@ func headsOf(all []NamedSession) []change.Head {
 	return heads
 }
 
-// maxAmbiguous is the number of sessions listed for an ambiguous name.
+// maxAmbiguous is the maximum number of sessions listed for an ambiguous name.
 const maxAmbiguous = 10
 
 // listAmbiguous prints the first of the sessions that an ambiguous name means.
@@ -284,8 +283,8 @@ func listAmbiguous(t *term.Terminal, rows [][]any) {
 	}
 }
 
-// oneSession returns the session that the user names, or picks from all, this folder's first. It fails without a name
-// and a terminal.
+// oneSession returns the session that the user names, or else picks from a list, this folder's first. Without a name
+// and without a terminal it fails.
 func oneSession(ctx context.Context, env *Env, names []string, verb string) (NamedSession, error) {
 	if len(names) > 0 {
 		found, err := FindSessions(ctx, env, names[:1])
@@ -314,8 +313,8 @@ func oneSession(ctx context.Context, env *Env, names []string, verb string) (Nam
 	return all[i], nil
 }
 
-// OpenSession opens the store of the session that the user names or picks, as [prepare] does, and returns
-// both.
+// OpenSession returns the session that the user names or picks, and its store, which it prepares for the verb as
+// [prepare] does.
 func OpenSession(ctx context.Context, env *Env, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
 	s, err := oneSession(ctx, env, names, verb)
 	if err != nil {
@@ -328,14 +327,14 @@ func OpenSession(ctx context.Context, env *Env, names []string, verb string, wri
 	return all[0].Store, all[0].Named[0], nil
 }
 
-// A StoreSessions is a store with its sessions that the user named; nil if the user named none.
+// A StoreSessions is a store with the sessions in it that the user named.
 type StoreSessions struct {
 	*mend.Store
-	Named   []change.Head
-	changed bool // a recovery has changed the store since the user named them
+	Named   []change.Head // nil if the user named no sessions
+	changed bool          // a recovery has changed the store since the user named them
 }
 
-// openFound opens the stores of sessions that were found, as [prepare] does.
+// openFound prepares the stores of sessions, as [prepare] does. If that changes a store, its sessions are read again.
 func openFound(ctx context.Context, env *Env, found []NamedSession, write bool) (all []StoreSessions, err error) {
 	for _, s := range found {
 		i := slices.IndexFunc(all, func(o StoreSessions) bool { return o.Store == s.Store })
@@ -373,8 +372,8 @@ func OpenNamed(ctx context.Context, env *Env, write bool, names []string) (all [
 	return all, nil, err
 }
 
-// Select returns the sessions for a verb: the named ones, or those that the filter selects, the ones of
-// this folder first.
+// Select returns the sessions for a verb: the named ones, or else those in all that the filter selects, this folder's
+// first.
 func (s StoreSessions) Select(all []change.Head, f SessionFilter) ([]change.Head, error) {
 	if s.Named != nil && !f.All() {
 		return nil, Usagef("--here and --since cannot be combined with a session or an error")
@@ -432,7 +431,7 @@ var spokenAge = strings.NewReplacer(
 	"minutes", "m", "minute", "m", "min", "m", "hours", "h", "hour", "h", "days", "d", "day", "d", "weeks", "w", "week", "w",
 )
 
-// IsSession reports whether one or several sessions have that name.
+// IsSession reports whether a name means one or several of the sessions.
 func IsSession(all []NamedSession, name string) bool {
 	_, err := mend.FindSession(headsOf(all), name, show.WorkingFolder())
 	return !errors.Is(err, mend.ErrNoSession)

@@ -54,14 +54,14 @@ func LoadSettings(set []string) (config.Config, error) {
 	return LoadSettingsFrom(path, set)
 }
 
-// LoadLiveSettings is [LoadSettings] for processes that must continue: an unknown key or an invalid value is
-// ignored with a note.
+// LoadLiveSettings is [LoadSettings] for processes that must continue: it ignores an unknown key or an invalid value,
+// and returns a note about it.
 func LoadLiveSettings(set []string) (config.Config, []string, error) {
 	c, err := LoadSettings(set)
 	notes := c.Notes()
 	if problem, ok := errors.AsType[*config.ProblemError](err); ok {
 		for _, p := range problem.Problems {
-			notes = append(notes, p.Error()+": left out")
+			notes = append(notes, p.Error()+": ignored")
 		}
 		err = nil
 	}
@@ -102,13 +102,13 @@ func CompleteSettings(suffix string) cobra.CompletionFunc {
 	}
 }
 
-// KeepPolicy returns the settings' policy for thinning copies.
+// KeepPolicy returns the policy for thinning copies, with the size from the settings.
 func KeepPolicy(c config.Config) keep.Policy {
 	return keep.Policy{Hourly: 24, Daily: 14, Weekly: 12, MaxBytes: int64(c.KeepMaxMB) << 20}
 }
 
-// LoadsKeep reports whether automatic copies are on.
-func LoadsKeep() bool {
+// KeepsAutomatically reports whether automatic copies are on.
+func KeepsAutomatically() bool {
 	c, _, err := LoadLiveSettings(nil)
 	return err == nil && c.Keep
 }
@@ -127,7 +127,7 @@ func AtRiskFlag(fl *pflag.FlagSet, p *bool, usage string) {
 	for _, name := range []string{"at-risk", "latent"} {
 		fl.BoolVar(p, name, false, usage)
 	}
-	_ = fl.MarkHidden("latent") // the flag exists
+	_ = fl.MarkHidden("latent") // the error is about an unknown flag
 }
 
 // SettingsNotes returns notes about the settings.

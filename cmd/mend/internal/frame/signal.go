@@ -21,8 +21,8 @@ const (
 	graceToReport = 200 * time.Millisecond
 )
 
-// HandleSignals cancels ctx on SIGINT or SIGTERM. After graceToEnd it ends a verb that is still running, but lets a
-// change in progress finish, for which the verb read-locks writing. A second signal kills the program at once.
+// HandleSignals calls cancel with a [SignalError] on SIGINT or SIGTERM. It waits for a change in progress, see
+// [Env.BeginWrite], and after graceToEnd ends a verb that is still running. A second signal kills the program at once.
 func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 	report := &Env{Terminal: env.Clone(), Parsed: true}
 	report.JSON = slices.Contains(args, "--json")
@@ -32,7 +32,7 @@ func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 		err := &SignalError{<-signals, &env.Made}
 		signal.Stop(signals)
 		cancel(err)
-		env.writing.Lock() // waits for the current change and prevents others
+		env.writing.Lock() // waits for the change in progress, and prevents others
 		time.Sleep(graceToEnd)
 		reported := make(chan struct{})
 		go func() { // a write may block
@@ -50,7 +50,7 @@ func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
 	}()
 }
 
-// BeginWrite is called before the journal or a store is changed. A signal then waits until end is called.
+// BeginWrite is called before the journal or a store is changed. Until end is called, a signal does not end mend.
 func (env *Env) BeginWrite() (end func()) {
 	env.writing.RLock()
 	env.Made.open.Store(true)
@@ -68,7 +68,7 @@ func (c *changes) String() string {
 	case c.open.Load():
 		return "the change in progress was completed or rolled back"
 	case n > 0:
-		return fmt.Sprintf("%s made before, which \"mend log\" lists; nothing else was changed", term.CountWords(n, "change was", "changes were"))
+		return fmt.Sprintf("%s made before, see \"mend log\"; nothing else was changed", term.CountWords(n, "change was", "changes were"))
 	}
 	return "nothing was changed"
 }

@@ -24,7 +24,7 @@ func TestInterrupted(t *testing.T) {
 		want string
 	}{
 		{"only read", func(*changes) {}, "interrupted: nothing was changed"},
-		{"a plan that was applied", opened(nil), `interrupted: 1 change was made before, which "mend log" lists; nothing else was changed`},
+		{"a plan that was applied", opened(nil), `interrupted: 1 change was made before, see "mend log"; nothing else was changed`},
 		{"a plan that was not applied", opened(errors.New("conflict")), "interrupted: nothing was changed"},
 		{"a plan whose outcome is not known", opened(&txn.PendingError{}), "interrupted: the change in progress was completed or rolled back"},
 		{"another change of the journal", func(c *changes) { c.open.Store(true) }, "interrupted: the change in progress was completed or rolled back"},

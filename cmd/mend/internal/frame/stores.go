@@ -47,7 +47,7 @@ func AgentOptions(env *Env) []mend.Options {
 	return all
 }
 
-// agentOptions is AgentOptions, with an error for the folders of agents that cannot be examined, which a note reports.
+// agentOptions is AgentOptions, and reports the folders of agents that cannot be examined in notes and in an error.
 func agentOptions(env *Env) (all []mend.Options, unexamined error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
 		return []mend.Options{env.Opt}, nil
@@ -92,8 +92,8 @@ func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left
 	return all, left
 }
 
-// SkipStore reports the error of a store, so that the verb continues with the others. It returns the worse of the
-// error and left, the result for earlier stores.
+// SkipStore prints the error of a store, so that the verb can continue with the others. It returns the worse of err
+// and left, the result for earlier stores.
 func (env *Env) SkipStore(ctx context.Context, left, err error) error {
 	if !env.JSON && ctx.Err() == nil {
 		env.PrintError(err)
@@ -102,7 +102,7 @@ func (env *Env) SkipStore(ctx context.Context, left, err error) error {
 	return fail.Worst(left, err)
 }
 
-// Both returns the worse of two errors of a verb, and prints the other one. left is from [Env.SkipStore].
+// Both returns the worse of left, which [Env.SkipStore] has printed, and err. If there are two errors, it prints err.
 func (env *Env) Both(ctx context.Context, left, err error) error {
 	if _, printed := errors.AsType[*ReportedError](err); left == nil || err == nil || printed || errors.Is(err, ErrProblems) {
 		return fail.Worst(left, err)
@@ -130,14 +130,14 @@ func (env *Env) ByteProgress(what string) (show func(done, total int64), clear f
 	}
 }
 
-// OpenAt opens the store at a path that the user did not name.
+// OpenAt opens the store at a path instead of the one that the user named.
 func (env *Env) OpenAt(root string) (*mend.Store, error) {
 	o := env.Opt
 	o.Store = root
 	return mend.Open(o)
 }
 
-// NamedStore returns the store that the user names, nil for none.
+// NamedStore returns the id of the store that the user named, nil for none.
 func (env *Env) NamedStore() (*change.StoreID, error) {
 	if env.Opt.Store == "" {
 		return nil, nil
@@ -161,8 +161,8 @@ func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.
 	return c, nil
 }
 
-// prepare reports the changes of a store that a crash interrupted. For a verb that writes it recovers them first, and
-// returns whether that changed the store.
+// prepare prepares a store for a verb. A verb that writes first recovers the changes that a crash interrupted; for any
+// other verb they are only reported. It returns whether it recovered any.
 func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovered bool, _ error) {
 	if garbage := 200; os.Getenv("GOGC") == "" { // a scan needs little memory
 		if write {
@@ -185,7 +185,7 @@ func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovere
 			env.Message("     ", "%s", term.Faint(ResolveHint(e.ID)))
 		}
 	}
-	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails later
+	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // only a plan for the same records fails, later
 		for _, e := range left {
 			printPending(env, e.Entry)
 		}
@@ -194,8 +194,8 @@ func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovere
 	return len(done) > 0, err
 }
 
-// warnPending reports pending repairs, which verbs that only read do not recover. An unreadable journal is not an
-// error for them.
+// warnPending reports pending repairs, which verbs that only read do not recover. Without a readable journal these
+// verbs continue.
 func warnPending(ctx context.Context, env *Env, c *mend.Store) {
 	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
 	if err != nil {
@@ -213,7 +213,7 @@ func printPending(env *Env, e change.Entry) {
 // WarnAbandoned reports staged changes without an entry in this journal.
 func WarnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 	var found []string
-	if own, err := l.ID(); err == nil { // otherwise a verb that needs the journal reports the error
+	if own, err := l.ID(); err == nil { // a verb that needs the journal reports the error
 		found, _ = c.Reader().ListAbandoned(own)
 	}
 	for _, path := range found {
@@ -226,7 +226,7 @@ func ResolveHint(id string) string {
 	return fmt.Sprintf("another program changed the same records: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
 }
 
-// PrintHolders prints which processes have the databases open if the error is about a lock.
+// PrintHolders prints which processes have the databases open, if the error is about a locked database.
 func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
 		return
@@ -247,8 +247,8 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 	}
 }
 
-// Sweep removes mend's files beside the stores that no repair needs, and completes a killed forget. It
-// returns the size in bytes of the files beside the stores. With dry it removes nothing.
+// Sweep removes mend's files beside the stores that no repair needs, and completes a forget that was killed. It
+// returns the size in bytes of these files. With dry it removes nothing.
 func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 	paths := map[string]bool{env.Opt.Store: true}
 	none := true
@@ -285,13 +285,12 @@ func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 	return freed, err
 }
 
-// LargestChecked is the size in bytes of the largest file that each scan checks completely after a change,
-// which takes 2 seconds per GB. A larger file is checked if a session is broken: its repair would be refused
-// if the file is damaged.
+// LargestChecked is the size in bytes up to which each scan checks a changed file as a whole, which takes 2 seconds
+// per GB. A larger file is checked only if a session is broken, because a damaged file would prevent its repair.
 const LargestChecked = 1 << 30
 
-// CheckFile returns the damage of the store's file as a whole. If that cannot be determined, it prints a
-// note.
+// CheckFile returns the damage of the store's file as a whole, or nil; most is as for [mend.Store.CheckFile]. If the
+// file cannot be checked, it prints a note.
 func CheckFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
 	err := c.CheckFile(ctx, most)
 	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
@@ -301,7 +300,7 @@ func CheckFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64)
 	return nil
 }
 
-// NextStore prints the name of the store that follows, after a blank line if it is not the first.
+// NextStore prints the heading of a store, after a blank line if it is not the first.
 func (env *Env) NextStore(c *mend.Store) {
 	if env.stores++; env.stores > 1 {
 		env.Printf("\n")

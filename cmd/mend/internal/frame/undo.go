@@ -15,8 +15,8 @@ import (
 	"mend/journal"
 )
 
-// A Reversal plans the undo or the redo of repairs, session by session. It holds only the ids of many entries: it reads
-// each entry, and makes each plan again, when its turn comes.
+// A Reversal plans the undo or the redo of repairs, session by session. To save memory it holds only the ids of the
+// entries: it reads an entry, and makes a plan again, when it is needed.
 type Reversal struct {
 	*Env
 	Ctx     context.Context
@@ -28,7 +28,7 @@ type Reversal struct {
 	List    func() ([]string, error) // instead of names: the ids of the entries to revert, newest first
 	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
 	Propose func(c *mend.Store, ids []string) (change.Plan, error)
-	Report  func(*SessionReversal) // reports and clears the Err of a session, which can be large; nil: Err stays
+	Report  func(*SessionReversal) // reports the Err of a session, which is dropped then because it can be large; nil: Err stays
 
 	Todo    []SessionReversal
 	Changes int // of all plans
@@ -46,13 +46,13 @@ type SessionReversal struct {
 	Kind    change.CauseKind      // of the plan
 	Bound   *change.BoundThinking // of the plan
 	Err     error                 // why nothing is done, see [Reversal].Report
-	plan    *change.Plan          // nil if there are several sessions, see [Reversal.Planned]
+	plan    *change.Plan          // nil if there are several sessions, see [Reversal.MakePlan]
 	seen    *uint64               // of the plan
-	follows bool                  // an earlier reversal is of the same session and may restore it
+	follows bool                  // an earlier reversal of the same session may restore it first
 	order   int8                  // see [Reversal.projectOrder]
 }
 
-// A storeResult has a store of entries, or the error of opening it; neither before it was opened.
+// A storeResult has an opened store, or the error of opening it.
 type storeResult struct {
 	Store     *mend.Store
 	ErrOpened error
@@ -60,10 +60,11 @@ type storeResult struct {
 
 type sessionKey struct {
 	root, session string
-	transcript    bool // the transcript is moved as a whole, without the files beside it
+	transcript    bool // an entry that moves the whole transcript, without the files beside it
 }
 
-// Find finds the entries that the names mean, without aborted ones, which changed nothing. It returns their number.
+// Find finds the entries to revert, and returns their number. Of an operation it omits aborted entries, which changed
+// nothing.
 func (v *Reversal) Find() (n int, err error) {
 	v.Todo, v.at = nil, map[sessionKey]int{}
 	switch {
@@ -98,8 +99,8 @@ func (v *Reversal) findOfSession() (int, error) {
 	return 0, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.Session, mend.ErrNothingToDo)
 }
 
-// add adds the entries that a query selects to those of their sessions. Sessions and entries stay in order. If failed,
-// the error of making the query, is not nil, add returns it.
+// add adds the entries that a query selects, in order, to those of their sessions. failed is the error of making the
+// query; add returns it.
 func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 	if failed != nil {
 		return 0, failed
@@ -129,8 +130,8 @@ func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 	return n, nil
 }
 
-// Open opens the stores of the entries. This may finish an interrupted reversal. If there is only one store, it returns
-// the error of opening it.
+// Open opens the stores of the entries, which may finish an interrupted reversal. If there is only one store, Open
+// returns the error of opening it.
 func (v *Reversal) Open() (err error) {
 	for _, s := range v.Todo {
 		if o := s.storeResult; o.Store == nil && o.ErrOpened == nil {
@@ -205,28 +206,28 @@ func (v *Reversal) projectOrder(e change.Entry) int8 {
 	return 1
 }
 
-// MakePlan returns the plan of a session with its ops. Plans of several sessions are made again, so that only
-// one is in memory.
+// MakePlan returns the plan of a session with its ops. If there are several sessions, it makes the plan again, so that
+// only one plan is in memory.
 func (v *Reversal) MakePlan(s *SessionReversal) (change.Plan, error) {
 	if s.plan != nil {
 		return *s.plan, nil
 	}
 	p, err := v.propose(s)
 	if !s.follows {
-		p.Seen = s.seen // later changes were not shown
+		p.Seen = s.seen // the user has not seen later changes
 	}
 	return p, err
 }
 
-// addUndoHint adds the next step to an error: what to do if something new is at the path of removed content, or how to
-// move back a session that was continued after a move, with its present content.
+// addUndoHint adds the next step to the error of an undo: what to do if something new is at the path of removed
+// content, or how to move a session back with what was added after the move.
 func addUndoHint(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {
 	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:
 		return err // the error names what to undo first
 	case ok && e.Kind() == change.KindRows:
-		return fail.WithHint(err, "nothing was changed. First undo the change that restored rows of it (\"mend log\"), or delete the archive: mend forget "+e.ID)
+		return fail.WithHint(err, "nothing was changed. First undo the change that restored some of these rows (\"mend log\"), or delete the archive: mend forget "+e.ID)
 	case ok && e.Kind() == change.KindTree:
 		path := filepath.Join(filepath.Dir(e.Store.Root), conflict.Conflicts[0].Ref.Project, conflict.Conflicts[0].Ref.Part)
 		return fail.WithHint(err, "nothing was changed. Move away what was created there since, then run the command again: mv "+ShellWord(path)+" "+ShellWord(path+".new"))
@@ -244,7 +245,8 @@ func (env *Env) PrintBound(b *change.BoundThinking) {
 	}
 }
 
-// revertedRepairs returns the ids of the repairs that a plan undoes, which are named, or applies again, newest first.
+// revertedRepairs returns the ids of the repairs that a plan undoes or applies again, newest first. named are the ids
+// of the entries that it reverts: of repairs, or of undos.
 func (v *Reversal) revertedRepairs(p change.Plan, named []string) (ids []string, err error) {
 	if p.Cause.Kind != change.CauseRedo {
 		return named, nil
@@ -267,7 +269,7 @@ func (v *Reversal) revertedRepairs(p change.Plan, named []string) (ids []string,
 	return ids, nil
 }
 
-// NameRepairs names repairs in a sentence, with their session if there is only one. first is one of them.
+// NameRepairs names repairs in a sentence, with their session if there is only one. first is one of the repairs.
 func NameRepairs(repairs, sessions int, first change.Entry) string {
 	name := show.QuotedTitle(first.Cause.Title, first.Session)
 	switch {

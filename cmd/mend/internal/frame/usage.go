@@ -16,7 +16,7 @@ import (
 	"mend/internal/term"
 )
 
-// generalHint is the hint of a usage error without another one. [Env.Hint] adds the verb.
+// generalHint is the hint of a usage error that has no other. [Env.Hint] adds the verb.
 const generalHint = `see "mend --help"`
 
 // Usagef returns the error for an invalid command line.
@@ -87,7 +87,7 @@ func RefuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	return err
 }
 
-// UnknownCommand returns the error for an unknown subcommand of parent, with similar names.
+// UnknownCommand returns the error for an unknown subcommand of parent. Its hint has similar names.
 func UnknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
 	hint := fmt.Sprintf("%q lists the commands", parent.CommandPath()+" --help")
@@ -162,7 +162,7 @@ func wantedValue(f *pflag.Flag, err error) string {
 	return err.Error()
 }
 
-// CommandName returns the name of a command in JSON answers, such as "plugin install".
+// CommandName returns the name of a command in JSON answers, such as "config set".
 func CommandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
 }
@@ -175,7 +175,7 @@ func (f *WriteFlags) AddPatch(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.Patch, "patch", "p", false, "show the diff of every change, in your pager")
 }
 
-// Add adds the common flags. force describes --force; "" leaves that out.
+// Add adds the common flags. force describes --force; if it is "", the verb has no --force.
 func (f *WriteFlags) Add(cmd *cobra.Command, force string) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.DryRun, "dry-run", false, "show what would be done; write nothing")

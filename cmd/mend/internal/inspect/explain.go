@@ -18,8 +18,8 @@ import (
 
 type topicJSON struct {
 	repair.Explanation
-	Kind  string   `json:"kind"`            // the heading under which "mend explain" lists it
-	Rules []string `json:"rules,omitempty"` // of a class
+	Kind  string   `json:"kind"`            // its heading in the list of "mend explain"
+	Rules []string `json:"rules,omitempty"` // of a class: the rules that belong to it
 }
 
 // The kinds of topics, in the order of the list.
@@ -163,10 +163,10 @@ func runExplain(ctx context.Context, env *frame.Env, name string, topics []topic
 	case strings.ContainsAny(name, " \n"):
 		return fail.New(fail.Usage, `"mend fix 'TEXT'" shows what is broken, or asks what was lost`, "mend does not know this error: %s", term.OneLine(name, 100))
 	}
-	return fail.New(fail.Usage, `"mend explain" lists all codes, and "mend scan SESSION" shows what is wrong with a session`, "nothing is called %q", name)
+	return fail.New(fail.Usage, `"mend explain" lists all codes, and "mend scan SESSION" shows what is wrong with a session`, "no code or class is called %q", name)
 }
 
-// word returns the code of a topic as the output of other verbs has it.
+// word returns the code of a topic as other verbs print it.
 func (t topicJSON) word() string {
 	if t.Code == "latent" {
 		return show.AtRisk
@@ -174,7 +174,7 @@ func (t topicJSON) word() string {
 	return t.Code
 }
 
-// findTopics returns the topics with that code, in upper or lower case.
+// findTopics returns the topics with that code or name, in upper or lower case.
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.ToLower(name)
 	var found []topicJSON
@@ -186,8 +186,8 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 	return found
 }
 
-// similarTopics returns the topics of other agents whose code is this code after a prefix, such as thread-archived for
-// archived.
+// similarTopics returns the topics of other agents whose code ends with this code after a prefix, such as
+// thread-archived for archived.
 func similarTopics(topics []topicJSON, name string) []topicJSON {
 	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }
@@ -265,7 +265,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 	t.Printf("\n")
 }
 
-// tierText describes who may repair a class, "" for another topic.
+// tierText describes who may repair a class; "" for a topic that is not a class.
 func tierText(o topicJSON) string {
 	if o.Kind != kindClass {
 		return ""

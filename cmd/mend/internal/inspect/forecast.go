@@ -17,8 +17,8 @@ import (
 	"mend/repair"
 )
 
-// printForecast prints the next request of the session, and marks the blocks that the provider will refuse.
-// Its exit code is the same as for a scan of the session.
+// printForecast prints the next request of the session, and marks the blocks that the provider will refuse. The exit
+// code is that of a scan of the session.
 func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
@@ -53,13 +53,13 @@ func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	return finishForecast(env.Terminal, f, found)
 }
 
-// finishForecast prints whether the provider will accept the request. It uses the findings of a scan, which
-// also finds damage that stops the agent before it sends a request.
+// finishForecast prints whether the provider will accept the request. The findings are of a scan, which also finds
+// damage that stops the agent before it sends a request.
 func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
 	case broken && len(f.Violations) == 0:
-		t.Printf("\n%s\n", term.Bad("The session is broken anyway:"))
+		t.Printf("\n%s\n", term.Bad("The request breaks no rule, but the session is broken:"))
 		for _, d := range found.Diagnoses {
 			if d.Severity == repair.Broken {
 				show.Diagnosis(t, d)
@@ -85,7 +85,7 @@ type violations struct {
 	why map[rule]string
 }
 
-// A rule is a provider's rule with the record that breaks it; with the zero Ref, any record.
+// A rule is a provider's rule with the record that breaks it; the zero Ref means any record.
 type rule struct {
 	code string
 	ref  change.Ref
@@ -96,7 +96,7 @@ func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
 	for _, v := range all {
 		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
 	}
-	for _, d := range slices.Backward(ds) { // so that the first finding takes precedence
+	for _, d := range slices.Backward(ds) { // the first finding takes precedence
 		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
 	}
 	return vs
@@ -122,7 +122,7 @@ func (vs violations) reason(v request.Violation) string {
 	return vs.why[rule{code: v.Rule}]
 }
 
-// blockLine returns block m of a turn on one line, with at most n characters of its text.
+// blockLine returns b, block m of its turn, on one line with at most n characters of its text.
 func blockLine(f mend.Forecast, m int, b *request.Block, n int) term.Text {
 	return term.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
 }
@@ -148,7 +148,7 @@ func blockText(b *request.Block) string {
 	}
 }
 
-// requestJSON returns a request in the JSON form that is common to all providers.
+// requestJSON converts a request to mend's own JSON form, which is the same for all providers.
 func requestJSON(q request.Request) map[string]any {
 	turns := []map[string]any{}
 	for _, t := range q.Turns {

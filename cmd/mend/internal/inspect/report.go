@@ -87,7 +87,7 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 	return nil
 }
 
-// reportSession collects a report about a session and its planned repair.
+// reportSession collects the content of a report about a session and its planned repair.
 func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
 	s, err := examineForReport(ctx, env, c, head)
 	if err != nil {
@@ -100,7 +100,7 @@ func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	s.Fixed, s.Remaining, s.Ops = r.Fixed, r.Remaining, r.Plan.Ops
 	s.Proof = []string{
 		"After the repair it " + show.ProvenText(agents.Title(c.ID()), []show.Proposal{{Head: head, Result: r}}) + ".",
-		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
+		"mend applied the repair to a copy, built the next request again in every setting, and found no new problem.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
 	}
@@ -110,7 +110,7 @@ func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	return s, nil
 }
 
-// agentText returns the agent and its newest version in the store, and the version that it is judged by if that
+// agentText returns the agent with its newest version in the store, and the version that mend checks it as if that
 // differs.
 func agentText(c *mend.Store) string {
 	text := agents.Title(c.ID())
@@ -124,7 +124,7 @@ func agentText(c *mend.Store) string {
 	return text
 }
 
-// examineForReport collects the findings about the present session.
+// examineForReport collects the findings about a session, and its next request.
 func examineForReport(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
 	s := report.Source{Program: programText(env), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	f, err := c.ScanOne(ctx, head)
@@ -147,7 +147,7 @@ func programText(env *frame.Env) string {
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// countSeverities counts findings: "2 broken, 1 at risk, 0 lost, 0 notes".
+// countSeverities counts findings by severity: "2 broken, 1 at risk, 0 lost, 0 notes".
 func countSeverities(ds []repair.Diagnosis) string {
 	n := map[repair.Severity]int{}
 	for _, d := range ds {

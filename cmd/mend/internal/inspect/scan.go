@@ -1,5 +1,5 @@
 // Package inspect has the verbs that show what is stored and what is wrong with it: scan, explain, report, status, and
-// ui. They change nothing, except for the repairs that a user chooses in ui.
+// ui. They change no session, except by the repairs that a user chooses in ui.
 //
 // It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
 // internal/culprit, internal/fail, internal/jsonedit, internal/keep, internal/mend, internal/report, internal/request,
@@ -40,12 +40,12 @@ func Scan(env *frame.Env) *cobra.Command {
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
 		Long: `List every session with a finding, by agent: this folder's sessions first, and in each group
-the broken ones first. With SESSION, show each finding in it; -v does so for all sessions. A
-session is named by its id, by its title or a part of it, by . (newest of this folder) or by
-@ (newest of all).
+the broken ones first. With SESSION, show each finding in it; -v does so for all sessions.
+SESSION is an id, the start of one, a title or a part of it, . for the newest session of
+this folder, or @ for the newest of all.
 
   broken   unusable now: the provider refuses it, or the agent crashes on it
-  at risk  works, but shows as still running, or would break later; with --at-risk also
+  at risk  works, but is shown as still running, or would break later; with --at-risk also
            what would break with another version, or if thinking is switched on or off
   lost     works, but a prompt, an answer or a result is missing or cannot be read
   note     harmless
@@ -65,7 +65,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 			case !f.request && !f.text && f.from == "":
 				return env.RunPager(func() error { return runScan(cmd.Context(), env, names, f) })
 			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.All():
-				return frame.Usagef("--request and --text need one session, and cannot be combined with other flags")
+				return frame.Usagef("--request and --text are for one session, and cannot be combined with flags that select several")
 			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
 				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
 			case f.text:
@@ -77,7 +77,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, even a deleted one that was kept")
-	fl.StringVar(&f.from, "from", "", "with --text: look at the copies in `DIR`, a folder of mend keep --to")
+	fl.StringVar(&f.from, "from", "", "with --text: print the copy in `DIR`, a folder of mend keep --to")
 	frame.ThinkingFlag(env, fl)
 	frame.ProviderFlag(env, fl)
 	frame.AtRiskFlag(fl, &env.Opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
@@ -237,7 +237,7 @@ func (r *scanReport) findOtherStores(ctx context.Context, c *mend.Store, all []c
 	beside, err := c.OtherStores(ctx, all)
 	for _, b := range beside {
 		if b.Err != nil || b.PromptsOnly {
-			continue // restore lists them
+			continue // "mend restore" lists them
 		}
 		one := elsewhereJSON{b.Path, len(b.Sessions), r.CommandLine("restore", "--from", b.Path)}
 		r.elsewhere = append(r.elsewhere, one)
@@ -261,9 +261,9 @@ type scanReport struct {
 	notes   int // sessions with nothing but notes
 
 	lost       []change.Head // sessions with lost content
-	restorable []string      // the ids of those whose copy has the content
+	restorable []string      // the ids of these sessions whose copy has the content
 
-	version   mend.Version // the diagnosed version
+	version   mend.Version // of the agent, that the sessions are judged by
 	elsewhere []elsewhereJSON
 }
 
@@ -302,8 +302,8 @@ func (r *scanReport) join(s *scanReport) {
 	r.restorable = append(r.restorable, s.restorable...)
 }
 
-// print prints the findings, this folder's first, and in each group the worst first, then the totals.
-// all are all sessions of the store.
+// print prints the sessions with findings, this folder's first, and in each group the worst first, then the totals. all
+// are the sessions of the store.
 func (r *scanReport) print(all []change.Head) {
 	defer r.Buffer()()
 	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
@@ -323,7 +323,7 @@ func (r *scanReport) print(all []change.Head) {
 	r.printSummary()
 }
 
-// badness orders findings: broken sessions, sessions that cannot be examined, then the others.
+// badness orders findings: broken sessions first, then sessions that cannot be examined, then the others.
 func badness(f mend.Finding) int {
 	switch s := f.Severity(); {
 	case f.Err != nil:
@@ -348,7 +348,7 @@ func (r *scanReport) printTable(all []change.Head) {
 	var rows [][]any
 	for _, f := range r.shown {
 		key := sameFault(f)
-		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all
+		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all of them
 			about := term.Sprintf("to list them: %s", term.Command(r.CommandLine("scan", "-v")))
 			switch {
 			case f.Err != nil:
@@ -373,7 +373,7 @@ func (r *scanReport) printTable(all []change.Head) {
 	r.Printf("\n")
 }
 
-// mostAlike returns how many sessions with the same finding get a line each.
+// mostAlike returns up to how many sessions with the same finding have a line each.
 func mostAlike(f mend.Finding) int {
 	if f.Err != nil || f.Shown() == repair.NoFolder {
 		return 1
@@ -381,8 +381,8 @@ func mostAlike(f mend.Finding) int {
 	return 5
 }
 
-// sameFault returns a text for a session's only finding if other sessions may have the same one: a damaged database, a
-// missing folder, or a finding with a short name; otherwise "".
+// sameFault returns a text that is equal for sessions with the same only finding: a damaged database, a missing folder,
+// or a finding with a short name. For other sessions it returns "".
 func sameFault(f mend.Finding) string {
 	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {
 		return d.Error()
@@ -396,7 +396,8 @@ func sameFault(f mend.Finding) string {
 	return f.Diagnoses[0].Rule + f.Diagnoses[0].Short
 }
 
-// whatIsWrong returns the class of the worst finding in words, and the number of further findings if it fits.
+// whatIsWrong returns the class of the worst finding in words, and on a wide terminal the number of further findings
+// and the verb that helps.
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
@@ -429,7 +430,7 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	return strings.Join(words, ", ")
 }
 
-// problems returns an error if a session is broken, or can be restored.
+// problems returns an error if a session is broken, cannot be examined, or lost content that can be restored.
 func (r *scanReport) problems() error {
 	switch {
 	case r.summary.Failed > 0:
@@ -440,7 +441,7 @@ func (r *scanReport) problems() error {
 	return nil
 }
 
-// printFinding prints a session and its findings; with all, also notes and the diagnosed setting.
+// printFinding prints a session and its findings; with all, also notes, and by which rules it was checked.
 func printFinding(env *frame.Env, f mend.Finding, all bool) {
 	defer env.Buffer()()
 	env.Printf("%s\n", term.Cut(show.SeverityWord(f.Severity())+"  "+show.SessionLine(f.Session), env.Width))
@@ -474,7 +475,7 @@ func (r *scanReport) printSummary() {
 	s := r.summary
 	text := countsText(&s)
 	if s.NoFolder > 0 && s.Sessions > 1 {
-		text += term.Sprintf(", %d without their folder", s.NoFolder)
+		text += term.Sprintf(", %d whose folder is gone", s.NoFolder)
 	}
 	if r.notes > 0 {
 		text += term.Sprintf(", %s", term.Count(r.notes, "note"))
@@ -488,7 +489,7 @@ func (r *scanReport) printSummary() {
 	r.Say("%s", show.SentenceCase(text))
 }
 
-// printNext prints the next command, after a blank line if there are several stores.
+// printNext prints the command that the user should run next; apart puts a blank line before it.
 func (r *scanReport) printNext(apart bool) {
 	s, which := r.summary, []string{}
 	if r.named && len(r.shown) == 1 {
@@ -523,7 +524,7 @@ func (r *scanReport) printNext(apart bool) {
 
 // A ScanAnswer is the answer of scan.
 type ScanAnswer struct {
-	Store        string        `json:"store,omitempty"` // of the first of stores, like the next three members
+	Store        string        `json:"store,omitempty"` // this and the next three members are of the first of stores
 	AgentVersion string        `json:"agentVersion,omitempty"`
 	Profile      string        `json:"profile,omitempty"`
 	VersionNote  string        `json:"versionNote,omitempty"`
@@ -549,7 +550,7 @@ type scannedJSON struct {
 	Store        string `json:"store"`
 	AgentVersion string `json:"agentVersion"`
 	Profile      string `json:"profile"`
-	VersionNote  string `json:"versionNote"`      // "" if mend was verified with the version
+	VersionNote  string `json:"versionNote"`      // "" if mend was verified with this version of the agent
 	Damage       string `json:"damage,omitempty"` // of its file as a whole
 
 	Elsewhere []elsewhereJSON `json:"elsewhere,omitempty"`
@@ -570,11 +571,11 @@ type sessionJSON struct {
 	Updated   int64                `json:"updated"` // milliseconds since 1970
 	Severity  string               `json:"severity"`
 	Busy      bool                 `json:"busy"`
-	Provider  string               `json:"provider,omitempty"` // the API of the diagnosis
-	Thinking  bool                 `json:"thinking"`           // the setting of the diagnosis
+	Provider  string               `json:"provider,omitempty"` // the API whose rules were used
+	Thinking  bool                 `json:"thinking"`           // whether it was checked with thinking on
 	Error     string               `json:"error,omitempty"`
-	Shown     string               `json:"shown,omitempty"`   // how the agent shows it, if not as usual
-	Command   string               `json:"command,omitempty"` // shows it as usual again
+	Shown     string               `json:"shown,omitempty"`   // why the agent does not list it as usual
+	Command   string               `json:"command,omitempty"` // after which the agent lists it as usual
 	Diagnoses []show.DiagnosisJSON `json:"diagnoses"`
 }
 

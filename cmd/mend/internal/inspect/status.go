@@ -25,8 +25,8 @@ import (
 // A StatusJSON is the answer of status.
 type StatusJSON struct {
 	Stores     []storeJSON       `json:"stores"`
-	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use; null if one of them cannot be used, or not be checked quickly
-	LastRepair *show.RepairJSON  `json:"lastRepair"` // the newest in force
+	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use; null if one of them cannot be used, or checking it takes too long
+	LastRepair *show.RepairJSON  `json:"lastRepair"` // the newest repair in force
 	Pending    []show.RepairJSON `json:"pending"`
 	Conflicts  []show.RepairJSON `json:"conflicts"` // undecided ones
 	Plugins    []show.PluginJSON `json:"plugins"`
@@ -34,7 +34,7 @@ type StatusJSON struct {
 	Watching   bool              `json:"watching"` // mend watch runs
 	Expiring   []expiryJSON      `json:"expiring"` // sessions that agents delete within a week
 	Kept       *keepStatusJSON   `json:"kept"`     // null if the copies cannot be read
-	Settings   []string          `json:"settings"` // notes about settings: aliases, or why they cannot be read
+	Settings   []string          `json:"settings"` // notes about settings, such as why the file cannot be read
 	Next       string            `json:"next"`
 	NextWhy    string            `json:"nextWhy"` // the effect of the next command
 
@@ -47,7 +47,7 @@ type expiryJSON struct {
 	Agent    string    `json:"agent"`
 	Sessions int       `json:"sessions"`
 	First    time.Time `json:"first"` // when the first of them is deleted
-	Days     int       `json:"days"`  // days without use after which they are deleted
+	Days     int       `json:"days"`  // after how many days without use a session is deleted
 }
 
 type storeJSON struct {
@@ -55,7 +55,7 @@ type storeJSON struct {
 	Layout   string        `json:"layout"`
 	InUse    bool          `json:"inUse"`
 	Version  string        `json:"versionNote"` // the version that requests are built for, if mend was not verified with the agent's; else ""
-	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if the store is not in use, or the check takes too long
+	LastScan *mend.Summary `json:"lastScan"`    // of the store as it is now; null if the store is not in use, or checking it takes too long
 
 	unread bool // the sessions cannot be listed
 	agent  string
@@ -65,8 +65,8 @@ type storeJSON struct {
 // with the journal in a folder.
 type LiveState func(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool)
 
-// RunStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
-// stores are shown.
+// RunStatus shows the state of the stores, and what to do next. It returns the worst error of the stores that cannot be
+// used, and shows the others.
 func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 	clients, left := readableStores(ctx, env)
 	if len(clients) == 0 && left != nil {
@@ -127,11 +127,11 @@ func readableStores(ctx context.Context, env *frame.Env) (all []*mend.Store, lef
 	return all, left
 }
 
-// lookTime is how long status looks for changes of a store since the last scan.
+// lookTime is how long status examines the sessions of a store that changed since the last scan.
 const lookTime = 2 * time.Second
 
-// addStores adds the stores to the status, with the results of a look at those that mend reads. It returns
-// their pending and conflicted entries, and the worst error of the stores that cannot be read.
+// addStores adds the stores to the status, with the state of the sessions of those in use. It returns the pending and
+// conflicted entries of these, and the worst error of those that cannot be read.
 func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
 	for _, l := range env.Opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
@@ -171,10 +171,10 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 	return pending, conflicted, unread, nil
 }
 
-// expiresSoon is the time within which an automatic deletion is mentioned.
+// expiresSoon is how long before an automatic deletion status warns of it.
 const expiresSoon = 7 * 24 * time.Hour
 
-// shownTexts counts the hidden sessions, with the next step.
+// shownTexts counts the sessions that an agent does not list as usual, with the next step.
 func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
 	for _, x := range [...]struct {
 		n              int
@@ -182,7 +182,7 @@ func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
 	}{
 		{l.Archived, "archived", "restore", "lists one again"},
 		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
-		{l.NoFolder, "without their folder", "move", "assigns another folder"},
+		{l.NoFolder, "whose folder is gone", "move", "assigns another folder"},
 		{l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before"},
 		{l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies"},
 	} {
@@ -193,7 +193,7 @@ func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
 	return texts
 }
 
-// expiringTexts describe sessions that agents will delete soon.
+// expiringTexts describes the sessions that agents will delete soon.
 func expiringTexts(s StatusJSON) (texts []string) {
 	for _, x := range s.Expiring {
 		what := "conversations that were"
@@ -340,7 +340,7 @@ func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []ch
 	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
 }
 
-// lastText describes the last repair and the others of its operation, and how to undo it.
+// lastText describes the last repair, or the operation that it is part of, and how to undo it.
 func (s *StatusJSON) lastText(e change.Entry) term.Text {
 	id, what := e.ID, show.EntryTitle(e)
 	if len(s.together) > 1 {
@@ -367,7 +367,7 @@ func storeRows(s StatusJSON) []term.Row {
 	return rows
 }
 
-// sumScans returns the sum of the scans, or nil if one of them is nil or scans is empty.
+// sumScans returns the sum of the scans, or nil if there are none or one of them is nil.
 func sumScans(all []*mend.Summary) *mend.Summary {
 	if len(all) == 0 || slices.Contains(all, nil) {
 		return nil
@@ -379,11 +379,11 @@ func sumScans(all []*mend.Summary) *mend.Summary {
 	return &sum
 }
 
-// maxWorst is the number of broken sessions that status names.
+// maxWorst is the maximum number of broken sessions that status names.
 const maxWorst = 5
 
-// sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked,
-// each has its own line.
+// sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked, it has a
+// line for each.
 func sessionsText(env *frame.Env, s StatusJSON) term.Text {
 	var lines []term.Text
 	last := s.LastScan
@@ -427,7 +427,7 @@ func sessionsText(env *frame.Env, s StatusJSON) term.Text {
 	return term.Join(lines, "\n")
 }
 
-// scanText returns the counts of a scan of the present store, or that it was not scanned.
+// scanText returns the counts of a scan, or for nil that the store was not checked.
 func scanText(l *mend.Summary) term.Text {
 	if l == nil {
 		return "not checked yet"
@@ -474,7 +474,7 @@ func brokenCount(s *mend.Summary) string {
 	return text
 }
 
-// hookText describes the installation for an agent, and its effect; "" if nothing is installed.
+// hookText describes the installation of mend for an agent, and its effect; "" if nothing is installed.
 func hookText(all []show.PluginJSON, a agent.Agent) string {
 	const install, update = "mend install", " (mend install updates it)"
 	for _, p := range all {
@@ -487,7 +487,7 @@ func hookText(all []show.PluginJSON, a agent.Agent) string {
 		case starter(a) == "plugin" && p.State == agent.Current:
 			return "the plugin is installed"
 		case starter(a) == "plugin":
-			return "the plugin is of another version" + update
+			return "the plugin was installed by another version of mend" + update
 		case p.State == agent.Other:
 			return "the hook starts another program" + update
 		case p.Repair:
@@ -499,7 +499,7 @@ func hookText(all []show.PluginJSON, a agent.Agent) string {
 	return ""
 }
 
-// starter returns the word for an installation: a plugin or a hook.
+// starter returns what starts mend in an agent: a plugin or a hook.
 func starter(a agent.Agent) string {
 	if a.Installer().Installation().Deadline == 0 {
 		return "plugin"
@@ -507,7 +507,7 @@ func starter(a agent.Agent) string {
 	return "hook"
 }
 
-// liveTexts describe the installations for agents, and which processes of mend run.
+// liveTexts describes the installations of mend for agents, and which processes of mend run.
 func liveTexts(s StatusJSON) (texts []string) {
 	for _, ag := range agents.All {
 		if text := hookText(s.Plugins, ag); text != "" {
@@ -526,7 +526,7 @@ func liveTexts(s StatusJSON) (texts []string) {
 	return texts
 }
 
-// A coverageJSON counts the sessions of a store with a complete copy.
+// A coverageJSON counts the sessions of a store that have a complete copy.
 type coverageJSON struct {
 	Agent    string `json:"agent"`
 	Sessions int    `json:"sessions"`
@@ -542,9 +542,9 @@ type keepStatusJSON struct {
 	Automatic bool            `json:"automatic"`
 	Bytes     int64           `json:"bytes"`
 	Agents    []coverageJSON  `json:"agents"`
-	Lacking   int             `json:"lacking"` // sessions that lack content of a copy, according to a quick check
+	Lacking   int             `json:"lacking"` // sessions that lack content of their copy, as far as a check within keepLook found
 	Gone      []goneStoreJSON `json:"gone"`    // missing stores whose sessions were copied
-	Damaged   []string        `json:"damaged"` // files that were set aside
+	Damaged   []string        `json:"damaged"` // damaged files of copies that were set aside
 }
 
 type goneStoreJSON struct {
@@ -554,12 +554,12 @@ type goneStoreJSON struct {
 	remake   string
 }
 
-// keepLook is how long status searches for sessions that lack content of a copy.
+// keepLook is how long status searches for sessions that lack content of their copy.
 const keepLook = time.Second
 
-// keepStatus returns the coverage of each agent, nil if it is unknown.
+// keepStatus returns the state of the copies, nil if they cannot be read.
 func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *keepStatusJSON {
-	s := keepStatusJSON{Automatic: frame.LoadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedCopies(env, time.Now().Add(time.Minute)))}
+	s := keepStatusJSON{Automatic: frame.KeepsAutomatically(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedCopies(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
@@ -569,7 +569,7 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 			coverage := coverageJSON{Agent: id.Agent}
 			heads, err := client.WithCache().Sessions(ctx)
 			if err != nil {
-				continue // status has reported it
+				continue // it was reported before
 			}
 			complete := map[string]bool{}
 			err = k.Each(keep.Query{Store: client.HasCopiesOf}, func(st *keep.State) {
@@ -605,8 +605,8 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 				}
 			}
 		}
-		unfound, err := frame.ListUnfound(ctx, env, clients, k)
-		for _, x := range unfound {
+		storeless, err := frame.ListWithoutStore(ctx, env, clients, k)
+		for _, x := range storeless {
 			id := x.StoreID()
 			i := slices.IndexFunc(s.Gone, func(g goneStoreJSON) bool { return g.Store == id.Root })
 			if i < 0 {
@@ -630,7 +630,7 @@ func (s *keepStatusJSON) covers(agent string) bool {
 	})
 }
 
-// gone returns how many sessions with a copy are missing.
+// gone returns how many sessions with a copy their agents no longer have.
 func (s *keepStatusJSON) gone() (n int) {
 	if s != nil {
 		for _, c := range s.Agents {
@@ -650,7 +650,7 @@ func (s *keepStatusJSON) text() term.Text {
 		if c.Last == "" && !s.Automatic {
 			continue
 		}
-		text := term.Sprintf("%s: %d of %s covered", agents.Title(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
+		text := term.Sprintf("%s: %d of %s copied", agents.Title(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
 		if c.Last != "" {
 			text += term.Sprintf(", last %s", term.Age(time.Since(c.last)))
 		}
@@ -664,7 +664,7 @@ func (s *keepStatusJSON) text() term.Text {
 			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], g.remake))
 	}
 	if s.Lacking > 0 {
-		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" data that was kept")+term.Faint(" (mend restore lists and restores it)"))
+		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks data of its copy", "sessions lack data of their copies"))+term.Faint(" (mend restore brings it back)"))
 	}
 	for _, path := range s.Damaged {
 		parts = append(parts, term.Sprintf("%s %s %s", term.Warn("a damaged file was set aside:"), term.ShortenHome(path), term.Faint("(mend forget "+filepath.Base(path)+" removes it)")))

@@ -19,8 +19,8 @@ import (
 	"mend/repair"
 )
 
-// printConversation prints a conversation as Markdown, including content that the agent no longer sends, with
-// a note at each record that cannot be read.
+// printConversation prints a conversation as Markdown, with the content that the agent no longer sends, and with a note
+// at each record that cannot be read.
 func printConversation(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	found, err := c.ScanOne(ctx, head)
 	if err != nil {
@@ -36,7 +36,7 @@ func printConversation(ctx context.Context, env *frame.Env, c *mend.Store, head 
 	return printMarkdown(env, c, head, "", elsewhere, items)
 }
 
-// printKept prints a conversation that no longer exists, from its copy or from another store of its agent.
+// printKept prints a conversation that the store no longer has, from its copy or from another store of the agent.
 func printKept(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	return frame.WithKept(env, func(k *keep.Keep) error {
 		items, copied, err := c.KeptConversation(ctx, k, head)
@@ -94,7 +94,7 @@ func (m *markdown) quote(text string) {
 	m.line("> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> "))
 }
 
-// fence writes a text unchanged. The fence is longer than any in the text.
+// fence writes a text unchanged between two fences, which are longer than any in the text.
 func (m *markdown) fence(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -109,7 +109,7 @@ func (m *markdown) notes(ds []repair.Diagnosis) {
 	}
 }
 
-// add writes an item under a heading that names its author.
+// add writes an item, and before it a heading with its author if that is not the author of the item before.
 func (m *markdown) add(agent string, x mend.ConversationItem) {
 	who := agent
 	switch {

@@ -63,14 +63,14 @@ func runUI(ctx context.Context, env *frame.Env) error {
 		return err
 	}
 	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
-	b.changing.Lock() // never unlocked: no further change begins
+	b.changing.Lock() // waits for the change in progress; it is never unlocked, so no other begins
 	return err
 }
 
 // A uiKey names a session of a store.
 type uiKey struct{ root, id string }
 
-// A uiBackend connects the screen with the verbs.
+// A uiBackend implements the screen's reads and changes with the functions of the verbs.
 type uiBackend struct {
 	*frame.Env
 
@@ -79,13 +79,13 @@ type uiBackend struct {
 	clients  map[string]*mend.Store     // by the root of the store
 	lost     map[uiKey]frame.Restorable // restorable sessions
 
-	mu    sync.Mutex // for lost and notes
+	mu    sync.Mutex // guards lost and notes
 	notes []string
 }
 
 var _ ui.Backend = (*uiBackend)(nil)
 
-// open opens the store that the user named, or all stores that are found. It fails without any.
+// open opens the store that the user named, or all stores that are found. It fails if it can open none.
 func (b *uiBackend) open() error {
 	found := b.Opt.Agents.Stores()
 	if b.Opt.Store != "" {
@@ -114,7 +114,7 @@ func (b *uiBackend) open() error {
 			return err
 		}
 		for _, e := range pending {
-			b.addNote(fmt.Sprintf(`repair %s is pending: the next change finishes it, or "mend recover"`, e.ID))
+			b.addNote(fmt.Sprintf(`repair %s is pending: the next change or "mend recover" finishes it`, e.ID))
 		}
 	}
 	if len(b.stores) == 0 {
@@ -143,8 +143,8 @@ func (b *uiBackend) Notes() []string {
 	return slices.Clone(b.notes)
 }
 
-// quiet returns an environment for running verbs. out has their output; their notes are shown when done is
-// called. Its journal is its own, because verbs hold it while other goroutines read: see [mend.Journal.Hold].
+// quiet returns an environment for running verbs. out gets their output; done shows their notes. The environment has
+// its own journal, because verbs hold it while other goroutines read: see [mend.Journal.Hold].
 func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	var notes bytes.Buffer
 	out = &bytes.Buffer{}
@@ -157,7 +157,7 @@ func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	}
 }
 
-// printLines returns the lines that print prints on a terminal of that width, 0 for any width.
+// printLines returns the lines that print prints on a terminal with width columns; with 0 no line is wrapped or cut.
 func (b *uiBackend) printLines(width int, print func(a *frame.Env) error) (lines []ui.Line, err error) {
 	env, out, done := b.quiet()
 	defer done()
@@ -186,7 +186,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	var clients []*mend.Store
 	found := map[uiKey]ui.Session{}
 	for _, root := range b.stores {
-		c, err := b.OpenAt(root) // separate from the clients
+		c, err := b.OpenAt(root) // not the one in clients, which other goroutines use
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -228,7 +228,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	return errors.Join(failed, err)
 }
 
-// listLost returns the list of "mend restore". Errors of the stores were reported before.
+// listLost returns the sessions that "mend restore" lists. Errors of the stores were reported before.
 func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]frame.Restorable, err error) {
 	env, _, _ := b.quiet()
 	lost = map[uiKey]frame.Restorable{}
@@ -242,7 +242,7 @@ func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost m
 	return lost, err
 }
 
-// lostSession returns the line of a restorable session; found is the line of its scan.
+// lostSession returns the line of a restorable session; found is its line from the scan, or the zero value.
 func lostSession(found ui.Session, x frame.Restorable) ui.Session {
 	if found.ID == "" {
 		id := x.StoreID()
@@ -287,7 +287,7 @@ func (b *uiBackend) restorable(key uiKey) (x frame.Restorable, known bool) {
 	return x, known
 }
 
-// withSession runs f with the client of a session's store, and its head. listed is false if only a copy exists.
+// withSession runs f with a session's store and its head. listed is false if the store does not have the session.
 func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -310,7 +310,7 @@ func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *men
 	return f(c, h, true)
 }
 
-// proposeRestore plans to restore a session. For a missing one its id is enough.
+// proposeRestore plans to restore a session. If the store does not have the session, h needs only the id.
 func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.Head) (done mend.Restored, err error) {
 	env, _, note := b.quiet()
 	defer note()
@@ -377,9 +377,9 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 	return line, ctx.Err()
 }
 
-// The times of [watch.Options]: a session is read again after it was quiet for so long.
+// The times of [watch.Options].
 const (
-	uiQuiet = 300 * time.Millisecond
+	uiQuiet = 300 * time.Millisecond // without a change before a session is read again
 	uiPoll  = 2 * time.Second
 )
 
@@ -387,7 +387,7 @@ const (
 func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
 	var group sync.WaitGroup
 	for _, root := range b.stores {
-		c, err := b.OpenAt(root) // separate from the clients
+		c, err := b.OpenAt(root) // not the one in clients, which other goroutines use
 		if err != nil {
 			continue // the scan has reported it
 		}
@@ -543,7 +543,7 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines
 // Continue implements [ui.Backend].
 func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, err error) {
 	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
-		text = "It cannot be continued before it is brought back: r."
+		text = "Bring it back first: r."
 		if listed {
 			text = "To continue it: " + frame.ContinueCommand(c.ID().Agent, h)
 		}
@@ -555,16 +555,16 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 // A uiStep is a planned change of a session.
 type uiStep struct {
 	session ui.Session
-	name    string // for the sentence
+	name    string // of the session or the repair in a sentence
 	lines   []ui.Line
 	ops     []change.Op
-	err     error  // why nothing is done
-	proof   string // the result of the proof
+	err     error  // why there is no plan
+	proof   string // with which versions the session works afterwards
 	do      func(*frame.RepairBatch) error
 }
 
-// uiVerbs are the words for a step: the question for one session, the question for several, the result, the hint about
-// the next key, and the text if there is nothing to do.
+// uiVerbs are the words for a change: the question about one session, the question about several, the result, the next
+// key, and the text if there is nothing to do.
 type uiVerbs struct{ ask, askMany, done, next, nothing string }
 
 var (
@@ -574,8 +574,8 @@ var (
 	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
-// change returns the change that makes all steps as one operation, with the journal of their stores. A failed step does
-// not stop the others.
+// change returns the change that makes all steps as one operation in the journal j. A failed step does not stop the
+// others.
 func (b *uiBackend) change(verbs uiVerbs, j *mend.Journal, steps []uiStep) (ch ui.Change, err error) {
 	var todo []uiStep
 	changes := 0
@@ -653,7 +653,7 @@ func (b *uiBackend) withHint(err error) error {
 	return err
 }
 
-// propose plans the repair or restore of a session; with changes the lines have each change.
+// propose plans the repair or the restore of a session; with changes its lines show each change of a record.
 func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
 	step = uiStep{session: s, name: show.QuotedTitle(s.Title, s.ID)}
 	step.err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
@@ -693,7 +693,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 	return step
 }
 
-// planLines describes a repair.
+// planLines describes a planned repair.
 func planLines(p show.Proposal, proof string) (lines []ui.Line) {
 	for _, f := range show.PlanFacts(p.Result) {
 		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.Label), Text: term.Join(f.Shown(), "\n").Plain()})
@@ -707,7 +707,7 @@ func planLines(p show.Proposal, proof string) (lines []ui.Line) {
 	return lines
 }
 
-// maxOpLines limits the lines of displayed changes.
+// maxOpLines is about how many lines of changes are shown.
 const maxOpLines = 2000
 
 // opLines returns the changes of a plan, before and after.
@@ -811,7 +811,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	return b.change(verbs, env.Opt.Journal, steps)
 }
 
-// newest returns the ids that undo or redo reverts by default: of a session, or with none of all sessions.
+// newest returns the ids that undo or redo reverts by default: of the session s, or if it has none, of all sessions.
 func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) ([]string, error) {
 	find, none := env.Opt.Journal.Newest, "no change is in force"
 	if redo {

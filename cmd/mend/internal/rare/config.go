@@ -52,7 +52,7 @@ comments; the first line of the output is its path. For example:
 // setVerb returns the verb that changes a setting in the user's file.
 func setVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "set KEY VALUE", Short: "Set a setting in the file", Long: "Set a setting in the file. All other bytes of the file stay as they are, including comments.",
+		Use: "set KEY VALUE", Short: "Change a setting in the file", Long: "Change a setting in the file. All other bytes of the file stay as they are, including comments.",
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) != 2 {
 				return frame.Usagef("want: mend config set KEY VALUE")
@@ -88,12 +88,12 @@ func editSetting(env *frame.Env, key, value string) error {
 
 // A ConfigAnswer is the answer of config.
 type ConfigAnswer struct {
-	File     string           `json:"file"` // the file of the settings, which need not exist
+	File     string           `json:"file"` // the path of the settings file, which need not exist
 	Settings []config.Setting `json:"settings"`
 	Notes    []string         `json:"notes,omitempty"`
 }
 
-// printConfig prints the settings of these keys, or all.
+// printConfig prints the settings with these keys in full, or without keys all settings in brief.
 func printConfig(env *frame.Env, c config.Config, keys []string) error {
 	path, err := config.Path()
 	if err != nil {

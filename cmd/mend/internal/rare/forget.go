@@ -38,8 +38,9 @@ each. If they moved files of yours into the journal, these files are deleted for
 salvage, forget deletes the damaged database.
 
 For a session, forget also erases the copies that "mend keep" has made; with --copies it
-erases only these. The session may already be deleted in the agent. A damaged file with copies
-that mend set aside may have text of the session: it is erased, too. Its name erases it alone.
+erases only these. The session may already be deleted in the agent. If mend has set a damaged
+file of copies aside, that may have text of the session, and is erased, too. To erase only
+that file, use its name as FILE.
 
 With --older-than, forget erases the undo data of all older repairs. It leaves pending
 repairs, conflicts, repairs that moved files of yours into the journal, and the damaged
@@ -47,7 +48,7 @@ database of a salvage. It also thins the copies of "mend keep" and deletes the o
 except the newest complete copy of each session.
 
 Forget shows what it will erase, with titles and sizes, and asks. It erases only what it has
-shown, and nothing that was added later. --dry-run only shows it.`,
+shown, and nothing that was added later.`,
 		Example: `  mend forget "dark mode"        a session: the undo data of its repairs, and its copies
   mend forget bakobe             the undo data of one repair
   mend forget --older-than 90d   the undo data of older repairs`,
@@ -70,18 +71,18 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 	return cmd
 }
 
-// An erasure lists what forget erases: exactly what it has shown.
+// An erasure lists what forget erases, which is exactly what it shows first.
 type erasure struct {
 	ids     []string     // of the repairs whose data is removed
 	size    int64        // of the records before and after these repairs
-	text    string       // " of SESSION" if they are all of one session
-	session string       // of the first of them
-	files   []change.Ref // the user's files that they moved away, without those moved back
+	text    string       // " of TITLE" if these repairs are all of one session
+	session string       // of the first of these repairs
+	files   []change.Ref // the user's files that these repairs moved away, without those moved back
 	states  []keep.State // copies of sessions
 	damaged []string     // files with copies that were set aside as damaged
 }
 
-// add adds the repairs that a query selects and that are wanted.
+// add adds the repairs that the query selects and for which wanted returns true.
 func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry) bool) error {
 	for e, err := range env.Opt.Journal.Each(q) {
 		if err != nil {
@@ -114,7 +115,7 @@ type freedAnswer struct {
 	Entries int      `json:"entries,omitempty"`
 	Images  int      `json:"images,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"` // of the images, compressed
-	Held    []string `json:"held,omitempty"`  // other repairs that need some of the same images
+	Held    []string `json:"held,omitempty"`  // other repairs, for which some of the same images are kept
 	Files   []string `json:"files,omitempty"` // old repairs that are kept because they contain files of the user
 }
 
@@ -123,8 +124,8 @@ type ForgetAnswer struct {
 	freedAnswer
 	Repairs []show.RepairJSON    `json:"repairs,omitempty"`
 	States  []show.KeptStateJSON `json:"states,omitempty"`  // with --dry-run: the copies that would be erased
-	Copies  int                  `json:"copies,omitempty"`  // copies of sessions that were deleted, or with --dry-run would be
-	Damaged *damagedJSON         `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
+	Copies  int                  `json:"copies,omitempty"`  // number of copies that were erased, or with --dry-run would be
+	Damaged *damagedJSON         `json:"damaged,omitempty"` // the damaged files of copies that were deleted
 }
 
 type damagedJSON struct {
@@ -134,7 +135,7 @@ type damagedJSON struct {
 
 func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, copies bool) error {
 	damaged := frame.DamagedCopies(env, time.Now())
-	if len(damaged) > 0 && !f.DryRun { // first transfer their readable copies
+	if len(damaged) > 0 && !f.DryRun { // opening the copies first transfers the readable ones of these files
 		if err := env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
 			return err
 		}
@@ -170,7 +171,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	return noteArchives(env)
 }
 
-// run shows the data of a session, asks, and erases it.
+// run shows the data to erase, asks, and erases it. s is the session that the user named, if any.
 func (x *erasure) run(ctx context.Context, env *frame.Env, s frame.NamedSession, f frame.WriteFlags) error {
 	if !env.JSON {
 		x.print(env, s)
@@ -186,7 +187,7 @@ func (x *erasure) run(ctx context.Context, env *frame.Env, s frame.NamedSession,
 	return x.erase(ctx, env)
 }
 
-// noteArchives names the repairs that are kept because they removed rows of many sessions, or a whole database.
+// noteArchives names the repairs whose undo data stays because they removed rows of many sessions, or a whole database.
 func noteArchives(env *frame.Env) error {
 	var ids []string
 	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed}) {
@@ -198,7 +199,7 @@ func noteArchives(env *frame.Env) error {
 		}
 	}
 	if len(ids) > 0 {
-		env.Note(fmt.Sprintf("the data that %s removed from a database, including all of its sessions, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
+		env.Note(fmt.Sprintf("the data that %s removed from a database may include the session, and is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
 	}
 	return nil
 }
@@ -229,7 +230,7 @@ func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies
 	return x, err
 }
 
-// print shows what is erased: repairs, files of the user, copies by store, and damaged files; and what
+// print shows what would be erased: repairs, files of the user, copies by store, and damaged files. It also prints what
 // becomes impossible. s is the session that the user named.
 func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 	if len(x.ids) > 0 {
@@ -272,7 +273,7 @@ func (x *erasure) harm(s frame.NamedSession) string {
 		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), show.QuotedTitle(x.states[0].Title, s.ID), term.Size(size)))
 	}
 	if n := len(x.damaged); n > 0 {
-		parts = append(parts, term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too."))
+		parts = append(parts, term.CountWords(n, "damaged keep.db that was set aside will be deleted, too.", "damaged keep.db that were set aside will be deleted, too."))
 	}
 	return strings.Join(parts, " ")
 }
@@ -284,7 +285,8 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases exactly x, and no later copy. If it is killed, the next forget completes it, see [frame.Sweep].
+// erase erases exactly x, and no copy that was made later. If it is killed, the next forget completes it, see
+// [frame.Sweep].
 func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 	var freed journal.Freed
 	if len(x.ids) > 0 {
@@ -358,7 +360,7 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	return thinKept(ctx, env, f, p)
 }
 
-// dropOld shows the repairs that q selects and that began before a time, asks, and removes their data.
+// dropOld shows the repairs that q selects and that began before a time, asks, and removes their undo data.
 func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, q journal.Query) error {
 	var x erasure
 	yours := []string{} // repairs that moved user files away
@@ -381,7 +383,7 @@ func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before tim
 		none := "There is nothing to delete."
 		left, err := frame.Sweep(ctx, env, true)
 		if left > 0 {
-			none = fmt.Sprintf("%s that mend keeps and no repair needs would be deleted.", term.Size(left))
+			none = fmt.Sprintf("%s of files that no repair needs any more would be deleted.", term.Size(left))
 		}
 		return fail.Worst(frame.PrintEntries(env, env.Entries(x.ids), nil, none), err)
 	}
@@ -405,20 +407,20 @@ func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before tim
 	return err
 }
 
-// sweepAlone removes mend's unneeded files if nothing else is to be deleted.
+// sweepAlone removes mend's unneeded files, and prints that, if nothing else is to be deleted.
 func sweepAlone(ctx context.Context, env *frame.Env, yours []string) error {
 	left, err := frame.Sweep(ctx, env, false)
 	answerFreed(env, journal.Freed{Bytes: left}, yours)
 	if left > 0 {
-		env.Say("%s %s of data that no repair needs.", term.Good("Deleted"), term.Size(left))
+		env.Say("%s %s of files that no repair needs any more.", term.Good("Deleted"), term.Size(left))
 	} else if err == nil {
 		env.Printf("There is nothing to delete.\n")
 	}
 	return err
 }
 
-// answerFreed sets the JSON answer about the data removed from the journal. yours has the ids of repairs that
-// are kept because they contain the user's own files.
+// answerFreed sets the JSON answer about the data that was removed from the journal. yours has the ids of repairs whose
+// data is kept because it contains the user's own files.
 func answerFreed(env *frame.Env, f journal.Freed, yours []string) {
 	env.SetAnswers(freedAnswer{f.Entries, f.Images, f.Bytes, show.NonNil(f.SharedWith), show.NonNil(yours)})
 }
@@ -475,7 +477,7 @@ func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Po
 		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(aside))
 		return nil
 	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(aside))
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete copy of each session stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(aside))
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ Every command that writes does this first. It does not ask, because you have alr
 to these changes.
 
 If another program has changed the same records meanwhile, mend does not touch them: this is
-a conflict. If recovery itself fails, a change stays pending. In both cases you decide, with
-the ID of the change:
+a conflict. If recovery itself fails, the change stays pending. In both cases you decide what
+to do, with the ID of the change:
 
   --keep     leave everything as it is now
   --back     restore the state before the change
@@ -109,7 +109,7 @@ func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun 
 	return c.Recover(ctx, true)
 }
 
-// printUnresolved prints the entries that are in conflict and returns an error for the last.
+// printUnresolved prints an error for each entry that is in conflict, and returns the last one.
 func printUnresolved(env *frame.Env, done []change.Entry) error {
 	var left error
 	for _, e := range done {

@@ -23,10 +23,10 @@ func Verify(env *frame.Env) *cobra.Command {
 		Use:   "verify [FILE...]",
 		Short: "Check the journal and the copies, or an exported journal",
 		Long: `Check every checksum and the hash chain of the journal, and print the head of the chain.
-This detects damage, and edits without a new chain. Keep the printed head somewhere else: with
---head, verify also detects a truncated or rebuilt journal, or an older copy of it. Verify also checks the
-copies of "mend keep" and the files beside the stores that an undo needs: archives of "mend
-clean", folders, and databases of "mend salvage".
+This detects damage, and edits that do not rebuild the chain. Keep the printed head somewhere
+else: with --head, verify also detects a truncated or rebuilt journal, or an older copy of it.
+Verify also checks the copies of "mend keep" and the files beside the stores that an undo
+needs: archives of "mend clean", folders, and databases of "mend salvage".
 
 With FILE, verify checks files of "mend log --export FILE", on any machine, without a
 journal or a store; - is standard input.
@@ -57,7 +57,7 @@ type VerifyAnswer struct {
 	Exports []verifiedJSON `json:"exports,omitempty"` // of several files; the numbers are their sums
 }
 
-// A verifiedJSON is an export that is intact.
+// A verifiedJSON is an intact export.
 type verifiedJSON struct {
 	File    string `json:"file"`
 	Entries int    `json:"entries"`
@@ -105,7 +105,7 @@ func runVerify(ctx context.Context, env *frame.Env, files []string, head string)
 	return env.Both(ctx, a.checkKeptFiles(ctx, env), a.checkKept(ctx, env))
 }
 
-// add adds and prints what was found intact.
+// add adds the counts of an intact journal or export to the answer, and prints them.
 func (a *VerifyAnswer) add(env *frame.Env, what string, r journal.Report) {
 	a.Entries, a.Events, a.Images, a.Bytes, a.Head = a.Entries+r.Entries, a.Events+r.Events, a.Images+r.Images, a.Bytes+r.Bytes, r.Head
 	env.Printf("%s: %s, %s, %s (%s).\n", term.Good(what), term.Count(r.Entries, "repair"),
@@ -132,17 +132,17 @@ func (a *VerifyAnswer) checkKeptFiles(ctx context.Context, env *frame.Env) error
 			continue
 		}
 		if n++; err != nil { // the kept files may still be intact
-			b.Fail(frame.Step{Name: "what repair " + e.ID + " has kept is not checked", IDs: []string{e.ID}}, err)
+			b.Fail(frame.Step{Name: "the files of repair " + e.ID + " are not checked", IDs: []string{e.ID}}, err)
 			continue
 		}
 		if err := c.CheckKept(ctx, e); err != nil {
-			hint := fmt.Sprintf("your sessions are not touched. \"mend forget %s\" removes what is left of it", e.ID)
+			hint := fmt.Sprintf("your sessions are not touched. \"mend forget %s\" removes what is left of its files", e.ID)
 			b.Fail(frame.Step{Name: "repair " + e.ID + " cannot be undone", IDs: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
 		}
 	}
 	a.Beside = n
 	if n > 0 && len(b.Failed) == 0 {
-		env.Printf("%s: of %s.\n", term.Good("What is kept beside the stores is intact"), term.Count(n, "repair"))
+		env.Printf("%s: of %s.\n", term.Good("The files beside the stores are intact"), term.Count(n, "repair"))
 	}
 	return b.Result()
 }
@@ -152,7 +152,7 @@ func (a *VerifyAnswer) checkKept(ctx context.Context, env *frame.Env) error {
 	return env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		r, err := k.Verify()
 		if errors.Is(err, keep.ErrDamaged) {
-			return fail.WithHint(err, "your sessions are not touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")
+			return fail.WithHint(err, "your sessions are not touched. \"mend keep\" checks the whole file once an hour: then it sets the file aside, and begins a new one with the readable copies")
 		}
 		if err != nil {
 			return err

@@ -20,8 +20,8 @@ import (
 	"mend/repair"
 )
 
-// uncertainCulprit returns the error for an API error whose session is uncertain while no user can be asked. searched
-// is the result of brokenText.
+// uncertainCulprit returns the error if it is uncertain which of the found sessions an API error came from, and no user
+// can be asked. searched is the result of brokenText.
 func uncertainCulprit(found []culprit.Culprit, searched string) error {
 	hint := "if it is this one: mend fix " + found[0].Session.ID
 	if len(found) > 1 {
@@ -39,8 +39,8 @@ func uncertainCulprit(found []culprit.Culprit, searched string) error {
 	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions match", len(found))
 }
 
-// noCulprit returns the error if no session matches an API error, and none is broken. searched describes the sessions
-// and stores that were searched.
+// noCulprit returns the error if no session matches an API error, and none is broken. searched describes the stores and
+// sessions that were searched.
 func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 	hint := "if the session is in another store, name that with --store PATH. Otherwise send the prompt again"
 	if e.Recognised {
@@ -51,10 +51,10 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
 
-// findCulprit returns the session that the error came from, its store, and the matching reading of the error. If the
-// session is uncertain, it asks; if none matches, it offers the broken ones. If there are none, or no user can be
-// asked, it returns the error of a store that may have the session: one that cannot be read, or unread, the error of
-// the stores that could not be opened.
+// findCulprit returns the session that the error came from, its store, and the reading of the error that matches. If
+// the session is uncertain, findCulprit asks; if none matches, it offers the broken ones. If no session is broken, or
+// no user can be asked, and a store could not be read that may have the session, it returns the error of that store.
+// unread is the error of the stores that could not be opened.
 func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
@@ -63,7 +63,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err == nil {
-			err = c.Changeable(ctx) // the sessions of an unchangeable store are not judged
+			err = c.Changeable(ctx) // the sessions of such a store are not judged
 		}
 		if err != nil {
 			unread = env.SkipStore(ctx, unread, err)
@@ -108,13 +108,13 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 			return x, nil, err
 		}
 	}
-	if setCulprit(env, x); x.Match.Degree != repair.IsBroken { // its findings are shown with the repair
+	if setCulprit(env, x); x.Match.Degree != repair.IsBroken { // for a broken session the repair shows the findings
 		printCulprit(env, x)
 	}
 	return x, stores[x.Session.ID], nil
 }
 
-// brokenText returns a text with the number of broken sessions.
+// brokenText returns the text "N of ALL sessions are broken".
 func brokenText(n, all int) string {
 	verb := "are"
 	if n == 1 {
@@ -123,8 +123,8 @@ func brokenText(n, all int) string {
 	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
 }
 
-// chooseCulprit lets the user choose the session that the error came from, unless there is only one and nothing is
-// written without a question. Without a terminal it returns the error of uncertainCulprit.
+// chooseCulprit lets the user choose the session that the error came from. It does not ask if there is only one and a
+// question or a dry run follows. Without a terminal it returns the error of uncertainCulprit.
 func chooseCulprit(ctx context.Context, env *frame.Env, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.DryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
@@ -153,10 +153,12 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session of an error if it is unambiguous. If the text names sessions, it is the only one named or
-// the only broken one; in an error, titles do not count as names. Of sessions that break the rule, it is the only one,
-// or the only one that failed with the error. Otherwise it is the newest session in the current folder that failed with
-// the error, or the only one; or, if the error names no block, the only one with a finding of its class.
+// certain returns the session of an error if it is unambiguous:
+//   - If the text names sessions: the only one that it names, or the only one of these that is broken. In an error,
+//     titles do not count as names.
+//   - Of sessions that break the rule: the only one, or the only one that failed with the error.
+//   - Otherwise: the newest session of the current folder that failed with the error, or the only session that failed;
+//     or, if the error names no block, the only session with a finding of its class.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
@@ -180,7 +182,7 @@ func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	return culprit.Culprit{}, false
 }
 
-// isHealthyByName reports whether a session was found only by its name and is not broken.
+// isHealthyByName reports whether the text only names the session, and the session is not broken.
 func isHealthyByName(x culprit.Culprit) bool {
 	return x.Wrong == "" && !x.Hidden && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
 }
@@ -224,7 +226,7 @@ type culpritAnswer struct {
 	Why       string `json:"why"`
 }
 
-// culpritRows returns a row for each session: its id, age and title, and why it fits.
+// culpritRows returns a row for each session: its id, age and title, and where it breaks the rule or what is wrong.
 func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]any {
 	rows := show.SessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
 	for i, x := range found {
@@ -241,7 +243,7 @@ func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]any {
 	return rows
 }
 
-// reasonOf describes why the error came from the session.
+// reasonOf describes why the error may come from the session.
 func reasonOf(x culprit.Culprit) string {
 	if x.Failed && x.Match.Degree != repair.FailedWithIt {
 		x.Failed = false
@@ -256,7 +258,7 @@ func reasonOf(x culprit.Culprit) string {
 	case repair.HasQuoted:
 		return "it has the content that the error names, at " + where
 	case repair.HasClass:
-		return "what is wrong in it fits this error"
+		return "one of its findings matches this error"
 	case repair.IDInText, repair.TitleInText:
 		if wrong == "" {
 			return "the text names it"

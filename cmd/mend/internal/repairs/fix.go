@@ -47,7 +47,7 @@ describe what happened in your own words. If the error is not about a session, f
 what helps instead.
 
 Fix chooses a session itself only if the text has its id, or if exactly one session breaks
-that rule at that place. Some errors cannot be found in a request, such as those about
+that rule at that position. Some errors cannot be found in a request, such as those about
 signatures of thinking and encrypted reasoning. For these fix chooses the newest session of
 this folder whose last answer failed with the error, or else the only session with such
 content. Otherwise fix asks; without a terminal it lists the sessions and exits with 5. If
@@ -73,7 +73,7 @@ second such error.
 				return frame.Usagef("the error text is empty")
 			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.hasFilter() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
-			case text == "." && !namesSession(cmd.Context(), env, text): // no error either
+			case text == "." && !namesSession(cmd.Context(), env, text): // it is no error either
 				names = []string{text}
 			default:
 				f.apiError = text
@@ -91,7 +91,7 @@ type FixAnswer struct {
 	APIError   *show.APIErrorAnswer `json:"apiError,omitempty"`
 	Culprit    *culpritAnswer       `json:"culprit,omitempty"`    // the session that the error came from
 	Candidates []culpritAnswer      `json:"candidates,omitempty"` // possible sessions of the error
-	Ways       []way                `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
+	Ways       []way                `json:"ways,omitempty"`       // the ways to lose a conversation that may apply, with the commands that help
 	Repairs    []show.RepairJSON    `json:"repairs,omitempty"`
 	Restore    *show.RestoreJSON    `json:"restore,omitempty"`
 	Sessions   []any                `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
@@ -116,8 +116,8 @@ func namesSession(ctx context.Context, env *frame.Env, text string) bool {
 	return frame.IsSession(all, text)
 }
 
-// askForError reads the text of an error from the user, up to a blank line or the end of the input. If a blank line
-// comes before the error is complete, it reads up to the next blank line.
+// askForError reads the text of an error from the user, up to a blank line or the end of the input. If mend knows no
+// error in the text up to the first blank line, it says so and reads up to the next one.
 func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	t := env.Terminal
 	if !t.CanAsk {
@@ -145,7 +145,7 @@ func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	return text, nil
 }
 
-// readText reads lines up to a blank line after a complete text.
+// readText reads lines up to a blank line at which whole reports that the text is complete.
 func readText(r *bufio.Reader, whole func(text []byte) bool) ([]byte, error) {
 	var text []byte
 	for {

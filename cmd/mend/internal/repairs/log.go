@@ -45,25 +45,25 @@ func Log(env *frame.Env) *cobra.Command {
 		Short:   "List what mend changed; with an ID, show one change in full",
 		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
 title of the session. A run of mend that changed several sessions is one line, an operation;
--v also lists each of its repairs. SESSION is an id, the start of one,
-a title or a part of it, . for the newest session of this folder, or @ for the newest of all.
+-v also lists each of its repairs. SESSION is an id, the start of one, a title or a part of
+it, . for the newest session of this folder, or @ for the newest of all.
 
 With the id of a repair, log shows why it was made, what it changed and lost, how to undo
 it, and the diff of every change. It also shows which entries changed the same records
 before and after it, their present content, and what the same repair would change now,
 without writing anything. With the id of an operation, log lists its repairs.
 
-With --export it writes the whole journal to a file, for another program or for an auditor,
-who checks it with "mend verify FILE". With such files instead of the journal, log lists what
-they have, from several machines in one list, with the user and the machine of each change.
+With --export, log writes the whole journal to a file, for another program or for an auditor,
+who checks it with "mend verify FILE". If you name such files, log lists their entries instead
+of the journal's: from several machines in one list, with the user and the machine of each.
 
 A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 2026-03-31T14:30:00Z.`,
 		Example: `  mend log                    everything
-  mend log bakobe             all about a repair
+  mend log bakobe             one repair in full
   mend log "dark mode" -n 3   the last three changes of a session
   mend log --since 7d         in the last week
-  mend log a.jsonl b.jsonl    what two exports have
+  mend log a.jsonl b.jsonl    the entries of two exports
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
 		RunE: func(cmd *cobra.Command, names []string) error { return runLog(cmd, env, names, f) },
 	}
@@ -74,15 +74,15 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.StringVar(&f.since, "since", "", "only changes begun at `WHEN` or later")
 	fl.StringVar(&f.until, "until", "", "only changes begun before `WHEN`")
 	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
-	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
+	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of findings with this `RULE` (mend explain lists them)")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
 	f.export.add(fl)
 	return cmd
 }
 
-// runLog shows what the names mean: a repair, the entries of a session, or the entries of exports. Without names it
-// shows all entries.
+// runLog shows the repair or the entries of the session that the user names, or the entries of exports. Without names
+// it shows all entries.
 func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) error {
 	ctx := cmd.Context()
 	if cmd.Flags().Changed("limit") && f.limit < 1 {
@@ -90,7 +90,7 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	}
 	if n := len(names); n > 0 && isExport(names[n-1]) {
 		if cmd.Flags().Changed("export") || f.export.force || f.export.withBytes {
-			return frame.Usagef("--export, --force and --with-bytes are for this journal: they cannot be combined with other exports")
+			return frame.Usagef("--export, --force and --with-bytes are for the journal: they cannot be combined with the files of exports")
 		}
 		id := ""
 		if !isExport(names[0]) {
@@ -144,15 +144,15 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	return listLog(env, q, none, f.verbose)
 }
 
-var errFiltered = frame.Usagef("the id of a repair selects all to show: it cannot be combined with --export or a filter")
+var errFiltered = frame.Usagef("the id of a repair cannot be combined with --export or a filter")
 
 // filters reports whether q selects entries by more than their agent and store.
 func filters(q journal.Query) bool {
 	return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent, Store: q.Store})
 }
 
-// listLog prints the entries that q selects, or none, the text for no entries. For a damaged journal it prints the
-// intact entries and returns the error.
+// listLog prints the entries that q selects, or the text none. Of a damaged journal it prints the intact entries, and
+// returns the error.
 func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 	release := env.Opt.Journal.Hold()
 	defer release()
@@ -160,7 +160,7 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return err
 	}
-	if err != nil && len(es) == 0 { // "No repairs" would not be true
+	if err != nil && len(es) == 0 { // "No repairs" may be false
 		return err
 	}
 	related, unrelated := env.Opt.Journal.Related(es)
@@ -171,7 +171,7 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 	return errors.Join(err, env.RunPager(func() error { return printLog(env, es, related, none, verbose) }))
 }
 
-// logStates are the states of entries, as log shows them.
+// logStates are the states of entries, in the words of log.
 var logStates = []string{
 	string(change.Pending), mend.StateWord(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
@@ -188,7 +188,7 @@ func namedSession(ctx context.Context, env *frame.Env, name string) (s frame.Nam
 	return found[0], nil
 }
 
-// logQuery returns the query of log, and the text if it selects nothing.
+// logQuery returns the query of log, and the text to print if it selects nothing.
 func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal.Query, none string, err error) {
 	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.AgentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
@@ -222,7 +222,7 @@ func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal
 func setState(q *journal.Query, state string) error {
 	switch {
 	case state == "":
-	case state == mend.StateWord(change.Committed), state == string(change.Committed): // the word of JSON answers
+	case state == mend.StateWord(change.Committed), state == string(change.Committed): // the second is the word of JSON answers
 		q.State, q.Undone = change.Committed, new(false)
 	case !slices.Contains(logStates, state):
 		return frame.Usagef("--state %s: want %s", state, strings.Join(logStates, ", "))
@@ -308,7 +308,7 @@ func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related
 	return nil
 }
 
-// operationText names the operation of an entry if it has other entries, otherwise "".
+// operationText describes the operation of an entry; "" if it has no other entries.
 func operationText(env *frame.Env, e change.Entry) string {
 	op, err := env.Opt.Journal.Log(journal.Query{Operation: e.Operation})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
@@ -317,7 +317,7 @@ func operationText(env *frame.Env, e change.Entry) string {
 	return fmt.Sprintf("%s: %s of %s", mend.OperationOf(e), show.Operation(op).What(), show.Operation(op).Sessions())
 }
 
-// effectOf computes the current effect of an entry from its store. It releases the journal first.
+// effectOf compares an entry with its store as it is now. It releases the journal before that.
 func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func()) (x show.Effect) {
 	c, err := frame.OpenEntryStore(ctx, env, e, false)
 	if release(); err == nil {
@@ -342,7 +342,7 @@ func (f *exportFlags) add(fl *pflag.FlagSet) {
 // An ExportAnswer is the answer of log.
 type ExportAnswer struct {
 	Repairs []show.RepairJSON `json:"repairs"`
-	Export  *exportedJSON     `json:"export,omitempty"` // of log --export: the written file
+	Export  *exportedJSON     `json:"export,omitempty"` // with --export: the written file
 }
 
 // An exportedJSON is the file that was written.
@@ -377,12 +377,12 @@ func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
 	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
 	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(f.file), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
-		env.Say("%s It has texts of the conversations.", term.Warn("note:"))
+		env.Say("%s The file contains texts of the conversations.", term.Warn("note:"))
 	}
 	return nil
 }
 
-// isExport reports whether the user names a file rather than an id: ids have neither dot nor slash.
+// isExport reports whether a name is a file rather than an id: ids have neither dot nor slash.
 func isExport(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
@@ -393,8 +393,8 @@ type exportedEntry struct {
 	journal *mend.Journal
 }
 
-// logExports shows exports instead of the journal: the repair with an id, or the entries that q selects, of all
-// sessions or of one. Any other id names a session. Of several exports of a journal it shows the newest.
+// logExports shows exports instead of the journal: the repair with the id, or the entries that q selects, of all
+// sessions or of one. An id that no export has names a session. Of several exports of one journal it uses the newest.
 func logExports(ctx context.Context, env *frame.Env, id, session string, files []string, q journal.Query) (left error) {
 	limit := q.Limit
 	q.Limit = 0
@@ -465,7 +465,7 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	}
 	i, err := mend.FindSession(heads, name, show.WorkingFolder())
 	if errors.Is(err, mend.ErrNoSession) {
-		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, and none of such a session", name)
+		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, or a repair of such a session", name)
 	}
 	if err != nil {
 		return nil, fail.WithHint(err, "use the whole id, or --agent")
@@ -473,7 +473,8 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
-// An exportedJournal is the journal of an export, with the requested entries. The export with the most events is the newest.
+// An exportedJournal is the journal of an export, with the requested entries. Of several exports of one journal, the
+// one with the most events is the newest.
 type exportedJournal struct {
 	journal *mend.Journal
 	id      string
@@ -481,7 +482,7 @@ type exportedJournal struct {
 	entries []change.Entry
 }
 
-// readExport makes the journal l of an export.
+// readExport writes an export into the empty journal l, and reads the requested entries.
 func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) (x exportedJournal, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -510,7 +511,7 @@ func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal
 	return x, err
 }
 
-// printExported prints a line for each entry, with who made it and where.
+// printExported prints a line for each entry, with the user and the machine that made it.
 func printExported(env *frame.Env, all []exportedEntry) error {
 	list, rows, hosts := []show.RepairJSON{}, [][]any{}, map[string]*mend.Journal{}
 	twice := map[string]bool{} // ids that two journals have
@@ -541,7 +542,7 @@ func printExported(env *frame.Env, all []exportedEntry) error {
 	})
 }
 
-// showExported shows the repairs with an id in full; several journals may have the id.
+// showExported shows the repairs with one id in full: several journals may have the id.
 func showExported(env *frame.Env, all []exportedEntry) error {
 	list := []show.RepairJSON{}
 	return env.RunPager(func() error {

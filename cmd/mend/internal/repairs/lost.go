@@ -21,7 +21,7 @@ import (
 	"mend/repair"
 )
 
-// notFound matches errors of agents that cannot find a session.
+// notFound matches the errors of an agent that cannot find a session.
 var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
@@ -33,15 +33,14 @@ var ofApp = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)session not found on disk|no cli sessions to import|tab points to no longer exists`)
 })
 
-// notTitle matches texts that are more likely an error than a session's title.
+// notTitle matches texts that are more likely an error than the title of a session.
 var notTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `) })
 
-// longestTitle is the maximum length of a text that is looked up as a title.
+// longestTitle is the maximum length in bytes of a text that is looked up as a title.
 const longestTitle = 120
 
-// fixLost handles texts about a session that is not found, and names of sessions instead of an error: it
-// prints where the session is, its state, and the command that continues or restores it. It returns false for
-// any other text.
+// fixLost handles errors about a session that is not found, and names of sessions. It repairs or restores the session,
+// or prints where it is and how to continue it. For any other text done is false.
 func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repair.APIError) (done bool, err error) {
 	text := strings.TrimSpace(readings[0].Text)
 	id, isNotFound := sessionID().FindString(text), notFound().MatchString(text)
@@ -64,7 +63,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 	}
 	found, unread, err := frame.LookUp(ctx, env, frame.Sources{Gone: true}, []string{name})
 	switch {
-	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // may not be a title
+	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // it may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.Unkept != nil):
@@ -77,7 +76,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		}
 		hint := fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.CommandLine("restore"))
 		return true, fail.New(fail.Problems, cmp.Or(env.CleanedHint(id), hint),
-			"no store that mend looked at has the session %s, and no copy of it was kept", id)
+			"session %s is in no store that mend looked at, and no copy of it was kept", id)
 	case err != nil:
 		return true, err
 	}
@@ -106,7 +105,7 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 		x.Wrong = found.Diagnoses[i].Why
 	}
 	if len(lost.Plan.Ops) > 0 {
-		x.Wrong = "" // the text of the restore describes it
+		x.Wrong = "" // the restore describes it
 	}
 	noFolder := found.Shown() == repair.NoFolder && !found.Fixable()
 	if x.Wrong != "" && !noFolder { // the repair is shown with the session
@@ -161,8 +160,8 @@ func whereText(c *mend.Store, h change.Head) string {
 	return fmt.Sprintf("It is a session of %s in %s.", agents.Title(c.ID()), folder)
 }
 
-// showLost lists the restorable sessions for an error that names none, and how to continue the newest session
-// of this folder.
+// showLost offers the restorable sessions, for an error that names none. If the user restores none, it also prints
+// how to continue the newest session of this folder.
 func showLost(ctx context.Context, env *frame.Env, f repairFlags) error {
 	restored, err := f.finish.List(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}, mend.RestoreRequest{Force: f.Force})
 	if restored || err != nil {

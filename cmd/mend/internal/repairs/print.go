@@ -15,13 +15,13 @@ import (
 	"mend/repair"
 )
 
-// printProposal prints a session and its repair: a line each for the findings, the fixes and the losses, or
-// with verbose each finding, and the additional content that is sent, if known.
+// printProposal prints a session and its repair: a line each for the findings, the fixes and the losses. With verbose
+// it prints each finding, and how many content blocks are sent before and after the repair, if known.
 func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
 	defer t.Buffer()()
 	show.Header(t, p.Head)
 	if p.Result.All {
-		t.Say("Every finding of the error's kind is repaired, not only the one that it names.")
+		t.Say("Every finding of the error's kind is repaired, not only the one that the error names.")
 	}
 	left := p.Result.Remaining
 	if verbose {
@@ -36,7 +36,7 @@ func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
 	}
 	switch {
 	case verbose && len(left) > 0:
-		t.Printf("  %s\n", term.Warn("Still there after this repair:"))
+		t.Printf("  %s\n", term.Warn("Left after this repair:"))
 		for _, d := range left {
 			show.Diagnosis(t, d)
 		}
@@ -51,8 +51,7 @@ func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
 	t.Printf("\n")
 }
 
-// printFact prints a line with a label. Items that do not fit are counted, except the first, which is
-// wrapped.
+// printFact prints a fact on one line: items that do not fit are only counted. The first item is wrapped instead.
 func printFact(t *term.Terminal, f show.Fact) {
 	const indent = "         "
 	text := fitItems(f.Shown(), t.Width-len(indent))
@@ -62,8 +61,8 @@ func printFact(t *term.Terminal, f show.Fact) {
 	t.Printf("  %-5s  %s\n", f.Label, text)
 }
 
-// fitItems joins items to a line of at most width columns, or of any length if width is not positive. Items
-// that do not fit are counted; the first always stays.
+// fitItems joins items to a line of at most width columns, or of any length if width is not positive. It counts the
+// items that do not fit, but always has the first.
 func fitItems(items []term.Text, width int) term.Text {
 	for n := len(items); n > 0; n-- {
 		line := term.Join(items[:n], " · ")
@@ -81,7 +80,7 @@ func (r *repairRun) setRepairs() {
 	r.SetAnswers(show.RepairsAnswer{Repairs: show.NonNil(append(r.flags.before, show.ProposalsJSON(r.proposals, r.Done)...))})
 }
 
-// end prints the end of the answer, or sets the JSON answer, and returns the error.
+// end prints the result of the repair, or sets the JSON answer, and returns the worst error.
 func (r *repairRun) end(err error) error {
 	err = fail.Worst(fail.Worst(err, r.Result()), remainingError(r.proposals, r.Request))
 	if r.JSON {
@@ -114,7 +113,7 @@ func (r *repairRun) end(err error) error {
 	return err
 }
 
-// printContinue prints how to continue the repaired session, for several the one used last.
+// printContinue prints how to continue the repaired session; of several, the one that was used last.
 func (r *repairRun) printContinue() {
 	var done []show.Proposal
 	for _, p := range nonEmptyPlans(r.repairedSessions()) {
@@ -151,7 +150,7 @@ func (r *repairRun) printTotals(todo int) {
 	}
 	text += "."
 	if proof := show.ProvenSessionsText(r.repairedSessions()); proof != "" && r.Made > 0 {
-		text += term.Sprintf(" What was repaired %s.", proof)
+		text += term.Sprintf(" Each repaired session %s.", proof)
 	}
 	if r.Made > 1 {
 		text += term.Sprintf(" Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.Done[0])))
@@ -162,8 +161,8 @@ func (r *repairRun) printTotals(todo int) {
 // maxNamed is the maximum number of records that printVerdict names.
 const maxNamed = 3
 
-// printVerdict prints the remaining problems, or the result of the simulation, and the number of records that only
-// the provider can judge.
+// printVerdict prints the findings that still break sessions, or if nothing was applied the versions that the sessions
+// will work with, and how many records only the provider can judge.
 func (r *repairRun) printVerdict() {
 	ps := r.repairedSessions()
 	suspects := 0
@@ -194,7 +193,7 @@ func (r *repairRun) printVerdict() {
 		r.printProof(ps)
 	}
 	if r.Request.Error != nil && len(left) == 0 && suspects > 0 {
-		r.Say("There are %d more of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
+		r.Say("The session has %d more records of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
 	}
 }
 
@@ -204,11 +203,11 @@ func (r *repairRun) printProof(ps []show.Proposal) {
 	if proof == "" || len(stillBroken(ps)) > 0 {
 		return
 	}
-	them := "After the repair it "
+	subject := "After the repair it "
 	if len(nonEmptyPlans(ps)) > 1 {
-		them, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
+		subject, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
 	}
-	r.Say("%s", term.Good(them+proof+"."))
+	r.Say("%s", term.Good(subject+proof+"."))
 }
 
 // stillBroken returns the findings that still break sessions.

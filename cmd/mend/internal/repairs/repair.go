@@ -33,8 +33,8 @@ type repairFlags struct {
 	apiError                       string
 	errorText                      []byte            // instead of apiError
 	asksError                      bool              // ask for the text of an error if no session is broken
-	salvaged                       bool              // the repair of a database ended with this one
-	before                         []show.RepairJSON // of that repair
+	salvaged                       bool              // this repair follows the salvage of a database
+	before                         []show.RepairJSON // the entries of that salvage
 	frame.SessionFilter
 
 	finish *Finish
@@ -50,12 +50,12 @@ type Finish struct {
 	Trim    func(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r repair.TrimRequest) error
 }
 
-// repairs reports whether a repair of all sessions would write, after a question.
+// repairs reports whether the flags ask for a repair of everything that is broken, with questions.
 func (f *repairFlags) repairs() bool {
 	return !f.Yes && f.isWhole()
 }
 
-// isWhole reports whether the repair is of everything that is broken, and writes.
+// isWhole reports whether the flags ask for a repair of everything that is broken, which writes.
 func (f *repairFlags) isWhole() bool {
 	return !f.DryRun && !f.latent && len(f.classes) == 0 && f.All()
 }
@@ -67,14 +67,14 @@ func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
 	f.WriteFlags.Add(cmd, "repair even if the agent is using the session")
 	f.AddPatch(cmd)
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its record")
 	frame.AtRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
 	fl.BoolVar(&f.setAside, "set-aside", false, "remove what has no fix from the named session; undo restores it")
 	frame.ThinkingFlag(env, fl)
 	frame.ProviderFlag(env, fl)
 	f.SessionFilter.Add(fl)
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+frame.ClassList(env))
-	fl.BoolVar(&f.all, "all", false, "repair every finding of the error's kind, not only the one that it names")
+	fl.BoolVar(&f.all, "all", false, "repair every finding of the error's kind, not only the one that the error names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
@@ -157,8 +157,8 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	return r.conclude(ctx, env, f, left, declined, offers)
 }
 
-// conclude applies the plans, and continues with what else can end the repair. left is the error of stores that were
-// skipped.
+// conclude applies the plans, and then moves sessions whose folder is gone, or asks for the text of an error. left is
+// the error of the stores that were skipped.
 func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags, left error, declined, offers bool) (err error) {
 	moves := offers && r.leaveToMove()
 	left = r.finish(left)
@@ -182,7 +182,8 @@ func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags,
 	return left
 }
 
-// leaveToMove removes the sessions that only need another folder, and reports whether a session needs one.
+// leaveToMove reports whether a session needs another folder. It removes the proposals of sessions that need nothing
+// else.
 func (r *repairRun) leaveToMove() bool {
 	moves := slices.ContainsFunc(r.proposals, lacksFolder)
 	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
@@ -212,7 +213,7 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 		printAPIError(env, *e)
 	}
 	switch {
-	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these two may be broken sessions
+	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // for these two a session may be broken
 		return runWay(ctx, env, f, *prose)
 	case e.About == request.AboutService, e.About == request.AboutOther:
 		return frame.ErrProblems // the explanation was printed
@@ -247,14 +248,14 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 		printAPIError(env, x.Error)
 	}
 	req.Error = &x.Error
-	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not select a repair
+	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
 		req.Error = nil
 	}
 	env.Printf("\n")
 	return repairOne(ctx, env, c, x.Session, f, req)
 }
 
-// repairOne repairs a session that the user has named, or its error.
+// repairOne repairs one session, which the user has named, or which an error came from.
 func repairOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: true}
 	return r.finish(r.propose(c, []change.Head{head}))
@@ -270,7 +271,8 @@ func (r *repairRun) offersAside() bool {
 	})
 }
 
-// propose plans the repair of sessions of one store. It reports planning errors, and returns the worst.
+// propose plans the repair of sessions of one store. It returns the worst error of the plans, and reports the errors of
+// sessions that the user did not name.
 func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	ctx, env, req, named := r.Ctx, r.Env, r.Request, r.named
 	if err := c.Changeable(ctx); err != nil { // the same for all sessions
@@ -284,7 +286,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	}
 	most := int64(0)
 	switch {
-	case named: // the other conditions are checked before the change
+	case named: // the file as a whole is checked before the change
 		most = 1
 	case len(heads) == 0: // like scan if nothing needs a repair
 		most = frame.LargestChecked
@@ -335,8 +337,8 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	return failed
 }
 
-// repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there.
-// busy is the error of the plan without that consent.
+// repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there. reload is
+// how to do that, and busy the error of the plan without this consent.
 func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
 	if reload == "" {
 		return r, busy
@@ -357,8 +359,8 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 	return c.ProposeRepair(ctx, h, req)
 }
 
-// notHealthy returns the sessions that are broken or cannot be examined. Scanning the others is faster than making an
-// empty plan for each.
+// notHealthy returns the sessions that are broken or cannot be examined. A scan of the others is faster than an empty
+// plan for each.
 func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()
@@ -406,14 +408,14 @@ type repairRun struct {
 	named     bool // the user named the session, or its error
 	proposals []show.Proposal
 
-	forks  []show.Proposal // what is left until the sessions that they were forked from are repaired
-	others bool            // another verb repairs something, or has
+	forks  []show.Proposal // sessions that wait until the session that each was forked from is repaired
+	others bool            // another verb has repaired something, or will
 
 	shown *mend.Store         // store of the last proposal shown
-	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
+	stays map[sessionKey]bool // sessions that were skipped, or whose repair failed
 }
 
-type stayedBack struct {
+type sessionKey struct {
 	store *mend.Store
 	id    string
 }
@@ -435,7 +437,7 @@ func (r *repairRun) finish(left error) error {
 		}
 		return left
 	})
-	r.One, r.stays = len(todo) == 1, map[stayedBack]bool{}
+	r.One, r.stays = len(todo) == 1, map[sessionKey]bool{}
 	err := r.Run(r.flags.WriteFlags, frame.Job{
 		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps,
 		Show: func() {
@@ -445,7 +447,7 @@ func (r *repairRun) finish(left error) error {
 		},
 		Ended: func(s frame.Step, _ change.Entry, err error) {
 			if err != nil && !errors.Is(err, frame.ErrProblems) {
-				r.stays[stayedBack{s.Store, s.Plan.Session}] = true
+				r.stays[sessionKey{s.Store, s.Plan.Session}] = true
 			}
 		},
 	})
@@ -516,7 +518,7 @@ func (r *repairRun) steps(yield func(frame.Step) bool) {
 	}
 }
 
-// show prints proposals, with diffs if requested.
+// show prints proposals, with --patch also their diffs.
 func (r *repairRun) show(ps []show.Proposal) {
 	for _, p := range ps {
 		if p.Store != r.shown {
@@ -534,15 +536,15 @@ func (r *repairRun) show(ps []show.Proposal) {
 	}
 }
 
-// The answers to the question whether a session is to be repaired.
+// The answers to the question whether to repair a session; the second list is for a session that others follow.
 var (
 	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"quit", "leave this session and the rest"}}
 	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
-// repairedSessions returns the proposals of sessions that were repaired.
+// repairedSessions returns the proposals without those of sessions that were skipped, or whose repair failed.
 func (r *repairRun) repairedSessions() []show.Proposal {
-	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[stayedBack{p.Store, p.Head.ID}] })
+	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[sessionKey{p.Store, p.Head.ID}] })
 }
 
 // askRepair asks whether to repair a session, until the user decides.
@@ -611,7 +613,7 @@ func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, err
 	})
 }
 
-// subjectWords describe errors without a class. The explanation of an unknown error already describes it.
+// subjectWords describe the class of an error that has none.
 var subjectWords = map[request.Subject]string{
 	request.AboutUnclear: "not named by this text",
 	request.AboutSession: "none that a repair can fix",

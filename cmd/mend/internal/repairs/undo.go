@@ -21,21 +21,21 @@ func Undo(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "undo [ID]",
 		Aliases: []string{"redo"}, // the former name of undo --redo
-		Short:   "Undo the last change, or another one",
+		Short:   "Undo the last change, or an earlier one",
 		Long: `Undo restores the data that a change of mend replaced: the same bytes, names and modes as
 before. The undo is itself an entry of the journal. With --redo, an undone change is applied
 again.
 
 ID is the id of a repair, or of an operation: all changes of one run of mend, such as
 "mend fix" without a session. The start of an id is enough. Without an id, undo reverts the
-newest operation in the journal that is in force and is not itself an undo, in any store. It
+newest operation in the journal, in any store, that is in force and is not itself an undo. It
 may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend watch". With
---redo and without an id, the last undone operation is applied again. The change is shown
-before you are asked.
+--redo and without an id, undo applies the operation again that was undone last. It shows the
+change before it asks.
 
-If something has changed the same records since, undo does not change that session, and shows
-the records as they were before, as the repair wrote them, and as they are now. The other
-sessions of an operation are still restored; run undo again for the rest.`,
+If something has changed the same records since, undo leaves that session unchanged, and shows
+the records as they were before the repair, as the repair wrote them, and as they are now. The
+other sessions of an operation are still restored; run undo again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo --redo              what was undone last, again
   mend undo bak                 the start of an id is enough
@@ -61,7 +61,7 @@ sessions of an operation are still restored; run undo again for the rest.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.redo, "redo", false, "apply again what was undone")
 	fl.StringVar(&f.session, "session", "", "undo every repair of this `SESSION` in one step")
-	fl.StringSliceVar(&f.only, "only", nil, "undo only these changes of the repair")
+	fl.StringSliceVar(&f.only, "only", nil, "undo only the changes of these records of the repair")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ type undoRun struct {
 	flags   frame.WriteFlags
 	release func() // of the journal, see [mend.Journal.Hold]
 	named   bool   // the user named the repairs
-	one     bool   // only one repair can be meant: --only names its records
+	one     bool   // there must be exactly one repair, because --only names its records
 }
 
 // printDiff prints the diff of every change.
@@ -225,7 +225,7 @@ func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame
 	return frame.Step{Store: s.Store, Plan: p, Name: "session " + show.QuotedTitle(p.Cause.Title, s.Session), IDs: s.IDs, Err: err}
 }
 
-// show shows what is reverted, unless the user knows it and has agreed.
+// show shows what is reverted, unless the user has named it and agreed with --yes.
 func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 	if !v.flags.Yes || !v.named {
 		printReverted(v.Env, repairs)

@@ -27,7 +27,7 @@ type way struct {
 	What     string   `json:"what"`
 	Commands []string `json:"commands"`
 
-	prose []string // patterns of users' own words about it
+	prose []string // patterns of the words that people use for it
 }
 
 //go:embed ways.txt
@@ -52,7 +52,7 @@ func readWays() (all []way) {
 	return all[1:] // the first paragraph is a comment
 }
 
-// notProse matches text of programs rather than people.
+// notProse matches texts that a program wrote rather than a person.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
 // findWay returns the way that matches a user's description, nil for an error and for any other text.
@@ -69,7 +69,7 @@ func findWay(readings []repair.APIError) *way {
 	return nil
 }
 
-// errNoCulprit is returned if no session matches an error, and no broken session can have caused it.
+// errNoCulprit means that no session matches an error, and none is broken.
 var errNoCulprit = errors.New("no session matches this error")
 
 // offerWays asks which of the ways applies, and calls runWay for it. Without a terminal it lists the ways with their
@@ -94,7 +94,7 @@ func offerWays(ctx context.Context, env *frame.Env, f repairFlags, err error) er
 	return err
 }
 
-// runWay runs the commands that help after a conversation was lost in this way, or shows them.
+// runWay runs or shows the commands that help if a conversation was lost in this way.
 func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err error) {
 	switch w.Name {
 	case "damaged":
@@ -121,7 +121,7 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 		if moved || ctx.Err() != nil {
 			return err
 		}
-		if errors.Is(err, term.ErrDeclined) { // it continues with the sessions
+		if errors.Is(err, term.ErrDeclined) { // showLost follows
 			err = frame.ErrProblems
 		}
 		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
@@ -138,7 +138,7 @@ func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err erro
 // desktopApps are the agents with a desktop app that keeps its own list of sessions.
 var desktopApps = []string{"claude", "codex"}
 
-// mostShown is how many sessions are shown with the command that continues each.
+// mostShown is the maximum number of sessions shown with the command that continues each.
 const mostShown = 5
 
 // showContinue lists the newest sessions of the agents with a desktop app, with the command that continues each in a
@@ -178,8 +178,8 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	return fail.Worst(left, frame.ErrProblems)
 }
 
-// checkDatabases reports whether a database of the stores is damaged. If the user agrees, it salvages them all;
-// without a terminal it returns the damage as the error.
+// checkDatabases reports whether a database of the stores is damaged. If so, it salvages all damaged ones after a
+// question; without a terminal it returns the damage as the error.
 func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) (damaged bool, err error) {
 	for _, c := range clients {
 		done := env.Busy("checking the database ...")
@@ -193,12 +193,12 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 		}
 		return true, f.finish.Salvage(ctx, env, f.WriteFlags)
 	}
-	env.Say("mend checked the databases: none of them is damaged now.")
+	env.Say("mend checked the databases: none is damaged now.")
 	return false, nil
 }
 
-// showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with
-// it, for the broken sessions, or for the newest. It trims a request that is too long.
+// showNext shows the next command if no repair helps against an error: for the session whose newest answer failed with
+// the error, for the broken sessions, or for the newest session. A request that is too long it offers to trim.
 func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	var found []culprit.Culprit
 	var heads []change.Head
@@ -251,8 +251,8 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 // isTooLong reports whether an error says, or usually means, that a session is too long.
 func isTooLong(e repair.APIError) bool { return strings.Contains(e.Explanation, "mend trim") }
 
-// offerTrim runs the smallest trim of a session that the provider refused as too long, so that its next request and a
-// compaction fit. Without a terminal it shows the command. The sizes in the error correct the estimate.
+// offerTrim runs the smallest trim after which the next request of a session and a compaction fit; the provider refused
+// the session as too long. The sizes in the error correct the estimate. Without a terminal it shows the command.
 func offerTrim(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
 	r := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true,

@@ -40,8 +40,8 @@ func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.W
 
 type uncompactJSON struct {
 	Session  string            `json:"session"`
-	Messages int               `json:"messages"` // messages that are sent again
-	Earlier  int               `json:"earlier"`  // remaining compactions
+	Messages int               `json:"messages"` // number of messages that are sent again
+	Earlier  int               `json:"earlier"`  // number of earlier compactions, which remain
 	Before   int               `json:"before"`
 	After    int               `json:"after"`
 	Window   int               `json:"window"`

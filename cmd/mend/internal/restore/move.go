@@ -33,8 +33,8 @@ func Move(env *frame.Env) *cobra.Command {
 that folder, or remove a worktree, its sessions are no longer listed, or can no longer be
 continued. Move assigns them to the new folder: they are listed there, and continue there.
 
-It moves the sessions of OLD and of all folders below it, of every agent: those of OLD/a to
-NEW/a, or to NEW if it has no folder a. NEW must exist; the sessions that NEW already has do
+Move moves the sessions of OLD and of all folders below it, of every agent: those of OLD/a to
+NEW/a, or to NEW if that has no folder a. NEW must exist; the sessions that NEW already has do
 not change. If OLD was created again and has newer sessions, those stay there. The memory of
 Claude Code about a folder stays, too. One undo reverts all of it.
 
@@ -42,7 +42,7 @@ Without OLD and NEW, move lists the folders that no longer exist, and where each
 first folders of the same repository, recognised by its first commit, or folders that a
 transcript names; then folders with the same name, and neighbours. It asks about each.`,
 		Example: `  mend move                          list what is gone, and ask
-  mend move ~/src/app ~/src/shop     the sessions of app belong to shop
+  mend move ~/src/app ~/src/shop     app was renamed to shop
   mend move ../app . --dry-run       show what would move`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -125,15 +125,15 @@ func moveFolder(ctx context.Context, env *frame.Env, clients []*mend.Store, left
 }
 
 func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to string, f frame.WriteFlags) error {
-	sessions, going, staying, plans := []movedJSON{}, 0, 0, 0
+	sessions, moving, staying, plans := []movedJSON{}, 0, 0, 0
 	for _, m := range moves {
 		if env.JSON {
 			sessions = append(sessions, movedSessions(m)...)
 		}
-		going, staying, plans = going+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
+		moving, staying, plans = moving+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
 	}
 	env.SetAnswers(MoveAnswer{Folder: from, To: to, Sessions: sessions})
-	if going+staying == 0 {
+	if moving+staying == 0 {
 		return fail.New(fail.Usage, "\"mend move\" lists the missing folders of sessions", "no session belongs to %s, or to a folder below it", from)
 	}
 	printMoves(env, moves, from, to)
@@ -144,7 +144,7 @@ func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to 
 	}
 	moved := 0
 	return env.Run(ctx, f, frame.Job{
-		Question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), to), Steps: moveSteps(ctx, moves), N: plans,
+		Question: fmt.Sprintf("Move %s to %s?", term.Count(moving, "session"), to), Steps: moveSteps(ctx, moves), N: plans,
 		Ended: func(s frame.Step, _ change.Entry, err error) {
 			if err == nil && s.Plan.Session != change.NoSession {
 				moved++
@@ -154,7 +154,7 @@ func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to 
 	})
 }
 
-// moveSteps returns the plans of the sessions, one at a time.
+// moveSteps returns the steps of all moves; each is planned when it is needed.
 func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[frame.Step] {
 	var all []iter.Seq[frame.Step]
 	for _, m := range moves {
@@ -164,8 +164,8 @@ func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[frame.Step] {
 	return frame.JoinSteps(all)
 }
 
-// proposeMoves plans the move in each store. It omits stores that do not support moves, or cannot be read, if there
-// are others: unread is the worst of their errors and left.
+// proposeMoves plans the move in each store. It skips stores that cannot be read, and if there are several, stores that
+// do not support moves. unread is the worst of left and the errors of unreadable stores.
 func proposeMoves(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
 	for _, c := range clients {
 		m, err := c.ProposeMove(ctx, from, to, force)
@@ -203,7 +203,7 @@ func printMoves(env *frame.Env, moves []storeMove, from, to string) {
 			}
 		}
 		if n := len(m.Stay); n > 0 {
-			env.Say("%s there: the folder had been created again.", term.CountWords(n, "later session stays", "later sessions stay"))
+			env.Say("%s in the old folder, which was created again.", term.CountWords(n, "later session stays", "later sessions stay"))
 		}
 	}
 }
@@ -262,7 +262,7 @@ func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) (moved bo
 			stays = true
 			continue
 		}
-		to, err := askPlace(ctx, env, list[i])
+		to, err := askFolder(ctx, env, list[i])
 		switch {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
 			stays, declined = true, true
@@ -313,8 +313,8 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 	}
 }
 
-// askPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
-func askPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
+// askFolder asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
+func askFolder(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
 		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), g.Proposals[0]), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
 		if err == nil && key != "y" {
@@ -323,7 +323,7 @@ func askPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, err
 		return g.Proposals[0], err
 	}
 	for len(g.Proposals) == 0 {
-		env.PrintErr("Where is it now? (a folder; Enter: nowhere) ")
+		env.PrintErr("Where is it now? (a folder, or Enter to leave the sessions) ")
 		name, _ := term.Await(ctx, func() (string, error) { return env.Input().ReadString('\n') }) // the end of the input is an empty name
 		if name = strings.TrimSpace(name); name == "" {
 			return "", cmp.Or(ctx.Err(), term.ErrDeclined)
@@ -338,7 +338,7 @@ func askPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, err
 	for _, p := range g.Proposals {
 		rows = append(rows, []any{p})
 	}
-	i, err := env.Pick(ctx, "Where does "+g.Folder+" belong now? (Esc: nowhere)", rows)
+	i, err := env.Pick(ctx, "Where is "+g.Folder+" now? (Esc leaves the sessions)", rows)
 	if err != nil {
 		return "", err
 	}
@@ -369,7 +369,7 @@ type movedJSON struct {
 	Title   string `json:"title"`
 	From    string `json:"from"`
 	To      string `json:"to"`
-	Stays   bool   `json:"stays"` // it belongs to the folder that was created again
+	Stays   bool   `json:"stays"` // it is of the old folder after that was created again
 }
 
 func movedSessions(m storeMove) (all []movedJSON) {

@@ -31,12 +31,14 @@ import (
 const restoreHelp = `Restore brings a session back:
 
   archived     it is listed again
-  hidden       OpenCode treats its folder as another project, or its main session is gone: it is listed again
+  hidden       OpenCode treats its folder as another project, or its main session is gone:
+               it is listed again
   deleted      by you, by the agent or by its clean-up: restored from a copy
   shortened    cut, reverted, emptied or overwritten: the missing part is restored
                from a copy
   not loaded   the agent finds no conversation in it: restored from a copy
-  prompts      of a session that Claude Code deleted, without a copy: without the answers
+  prompts      Claude Code deleted it, and there is no copy: its prompts are restored,
+               without the answers
   elsewhere    in a store that OpenCode does not read: the files of OpenCode 1.1, which
                1.18 does not import, or the database of another channel
 
@@ -68,7 +70,7 @@ func Restore(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "restore [SESSION]",
 		Aliases: []string{"uncompact"}, // the former name of restore --compaction
-		Short:   "Bring back a session that is hidden, archived, deleted or damaged",
+		Short:   "Bring back a session that is hidden, archived, deleted or incomplete",
 		Long:    restoreHelp,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
@@ -98,7 +100,7 @@ func Restore(env *frame.Env) *cobra.Command {
 			}
 			if r.Force = f.Force; from != "" {
 				if r.From, err = filepath.Abs(from); err != nil || at != "" {
-					return cmp.Or(err, frame.Usagef("--from and --at cannot be combined"))
+					return cmp.Or(err, frame.Usagef("--from STORE cannot be combined with --at"))
 				}
 			}
 			if all {
@@ -140,8 +142,8 @@ func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	return r, nil
 }
 
-// makeStore makes the folders of a missing store, after a question. It returns false in a dry run, and if only the
-// agent can make the store.
+// makeStore creates the folders of a missing store, after a question. It returns false in a dry run, and if only the
+// agent can create the store.
 func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store change.StoreID) (made bool, err error) {
 	folders := slices.DeleteFunc(env.Opt.Agents.Folders(store), func(folder string) bool {
 		_, err := os.Lstat(folder)
@@ -156,7 +158,7 @@ func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store ch
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return false, fmt.Errorf("making the folder of %s: %w", agents.Title(store), err)
+			return false, fmt.Errorf("creating the folder of %s: %w", agents.Title(store), err)
 		}
 	}
 	return true, nil
@@ -193,7 +195,7 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 		return false, lostStore(env, err)
 	}
 	if len(all) == 0 {
-		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data of its copy. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
+		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data that its copy has. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
 		if hint := env.CleanedHint(""); hint != "" {
 			env.Note("for a session that is gone: " + hint)
 		}
@@ -227,7 +229,7 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 	return err == nil, err
 }
 
-// restorableRows returns a row for each session: id, state, messages, age and title.
+// restorableRows returns a row for each session: id, age, agent, state, messages and title.
 func restorableRows(t *term.Terminal, all []frame.Restorable) [][]any {
 	heads := make([]change.Head, len(all))
 	for i, x := range all {
@@ -254,7 +256,7 @@ type restorableJSON struct {
 		Now  int `json:"now"`
 		Kept int `json:"kept"`
 	} `json:"messages"`
-	Missing int    `json:"missing,omitempty"` // records of the copy that are missing or empty, if it has at least as many messages now
+	Missing int    `json:"missing,omitempty"` // number of records of the copy that are missing or empty, unless it has fewer messages now
 	Time    string `json:"time"`              // when it was copied, or last used
 	Store   string `json:"store,omitempty"`   // the store that has it, if that is another one
 	Command string `json:"command"`
@@ -276,7 +278,7 @@ func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteF
 	case errors.Is(err, mend.ErrNoSession) && unread != nil:
 		return lostStore(env, unread) // an unreadable store may have the session
 	case errors.Is(err, mend.ErrNoSession) && env.Unkept == nil:
-		err = fail.WithHint(err, cmp.Or(env.CleanedHint(name), "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list"))
+		err = fail.WithHint(err, cmp.Or(env.CleanedHint(name), "\"mend restore\" lists what can be brought back; of any other session there is no copy"))
 	}
 	if err != nil {
 		return err
@@ -296,7 +298,7 @@ func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteF
 	return env.Both(ctx, left, err)
 }
 
-// lostStore returns the error if there is no store. Its hint is the next step if sessions of the store were copied.
+// lostStore adds a hint to the error that there is no store: how to create it again if sessions of it were copied.
 func lostStore(env *frame.Env, left error) error {
 	if !errors.Is(left, mend.ErrNoStore) {
 		return left
@@ -379,13 +381,13 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		env.PrintContinueCommand(c.ID().Agent, done.Session, "it")
 		return err
 	}
-	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // already printed
+	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // that is printed, and no failure of restore
 		return fail.Worst(next, err)
 	}
 	return err
 }
 
-// restoreStep restores a session after copying its present state.
+// restoreStep returns the step that restores a session after it copies the present state; err is why there is no plan.
 func restoreStep(c *mend.Store, h change.Head, done *mend.Restored, err error) frame.Step {
 	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (change.Entry, error) {
 		err := frame.ApplyRestore(b, c, done)
@@ -407,7 +409,7 @@ func missingSubagents(ctx context.Context, env *frame.Env, c *mend.Store, head c
 	return below, err
 }
 
-// finishRestore prints whether a session can be continued, and how.
+// finishRestore prints how a session can be continued, or what must come first.
 func finishRestore(ctx context.Context, env *frame.Env, c *mend.Store, session change.Head) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -428,13 +430,13 @@ type Answer struct {
 	Sessions  []restorableJSON  `json:"sessions,omitempty"` // restorable sessions
 	Restore   *show.RestoreJSON `json:"restore,omitempty"`
 	Repairs   []show.RepairJSON `json:"repairs,omitempty"`
-	Next      string            `json:"next,omitempty"` // the command required before the session can be continued
+	Next      string            `json:"next,omitempty"` // the command to run before the session is continued
 	Uncompact *uncompactJSON    `json:"uncompact,omitempty"`
 	Text      string            `json:"text,omitempty"` // with --text: the conversation as Markdown
 	frame.ContinueAnswer
 }
 
-// openSameAgent opens the store of the agent that has another store at a path.
+// openSameAgent opens the store of the agent whose other store is at the path.
 func openSameAgent(ctx context.Context, env *frame.Env, path string, write bool) (*mend.Store, error) {
 	var first error
 	for _, o := range frame.AgentOptions(env) {
@@ -566,8 +568,8 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 	return env.Both(ctx, left, restoreSeveral(ctx, env, f, r, gone, none))
 }
 
-// restoreSeveral restores sessions that their stores lack as one operation, after a question. If there are none, it
-// prints the text in none.
+// restoreSeveral restores sessions that their stores lack, after a question and as one operation. If there are none, it
+// prints the text none.
 func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest, rows []frame.Restorable, none string) error {
 	if env.JSON {
 		list := make([]restorableJSON, len(rows))
@@ -576,13 +578,13 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		}
 		env.SetAnswers(Answer{Sessions: list, Repairs: []show.RepairJSON{}})
 	}
-	sayNone := func() {
+	printNone := func() {
 		if none != "" {
 			env.Say("%s", none)
 		}
 	}
 	if len(rows) == 0 {
-		sayNone()
+		printNone()
 		return nil
 	}
 	env.PrintRows(restorableRows(env.Terminal, rows), "")
@@ -608,7 +610,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		},
 	})
 	if !brought && err == nil && !f.DryRun {
-		sayNone()
+		printNone()
 	}
 	return err
 }

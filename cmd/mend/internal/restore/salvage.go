@@ -27,11 +27,11 @@ func Salvage(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "salvage",
 		Short: "Rebuild a damaged database from its readable rows",
-		Long: `Salvage reads a database page by page if SQLite calls it malformed, or does not recognise it
-as a database. It copies every readable row to a new database; unreadable messages and parts
-are rebuilt from OpenCode's events if these have a copy. Salvage shows what each session has
-lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted. A
-damaged index of Codex is only set aside: Codex makes a new one.
+		Long: `If SQLite calls a database malformed, or does not recognise it as a database, salvage reads
+it page by page. It copies every readable row to a new database; unreadable messages and
+parts are rebuilt from OpenCode's events if these have a copy. Salvage shows what each session
+has lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted. A
+damaged index of Codex is only set aside: Codex creates a new one.
 
 Nothing is ever written to the damaged file. It stays complete beside the new one until
 "mend forget" deletes it; "mend undo" exchanges the two again.`,
@@ -78,13 +78,13 @@ func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) (left e
 	switch {
 	case len(found) > 0:
 		return env.Both(ctx, left, found.run(ctx, env, f))
-	case sound == 0 && left == nil: // otherwise it may be in a store that was skipped
+	case sound == 0 && left == nil: // otherwise a skipped store may have a database
 		return noDatabase
 	}
 	return left
 }
 
-// A salvage is the new database of a store.
+// A salvage is the new database of a store, which replaces the damaged one.
 type salvage struct {
 	mend.Salvage
 	store *mend.Store
@@ -288,7 +288,7 @@ func tableCounts(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// spanText describes a time span of creation.
+// spanText describes the time span in which lost rows were created.
 func spanText(from, to int64) string {
 	const layout = "2 January 2006 15:04"
 	a, b := time.UnixMilli(from).Local().Format(layout), time.UnixMilli(to).Local().Format(layout)

@@ -64,8 +64,8 @@ one if it has something to report (docs/claude-code.md, docs/codex.md).`,
 	return cmd
 }
 
-// eventInstaller returns the installer of an agent that reports one event at a time, nil if mend serves the
-// agent until it ends.
+// eventInstaller returns the installer of an agent that starts mend for each event, nil for an agent that mend serves
+// until the agent ends.
 func eventInstaller(env *frame.Env) agent.Installer {
 	if in := env.Opt.Agents[0].Installer(); in != nil && in.Installation().Deadline > 0 {
 		return in
@@ -73,15 +73,15 @@ func eventInstaller(env *frame.Env) agent.Installer {
 	return nil
 }
 
-// byeTimeout is how long the plugin may take to read bye.
+// byeTimeout is how long mend waits for the plugin to read the message bye.
 const byeTimeout = 2 * time.Second
 
 // runHook serves one plugin. On a setup error it sends bye with the reason, so that the plugin does not
 // restart it.
 func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	env.JSON = false // standard output carries the protocol
-	// A write to an agent that has ended must not kill mend, because the agent's lines may be unread and a
-	// recovery may be running.
+	// A write to an agent that has ended must not kill mend: some of its lines may be unread, and a recovery may be
+	// running.
 	signal.Ignore(syscall.SIGPIPE)
 	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
 	hello, err := pipe.Handshake(ctx, lines, env.Opt.Journal.Version)
@@ -101,14 +101,14 @@ func runHook(ctx context.Context, env *frame.Env, set []string) error {
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
-	if lock, err := lockLive(env, hookLock, true); err == nil { // otherwise status does not show this hook
+	if lock, err := lockLive(env, hookLock, true); err == nil { // without the lock, status does not show this hook
 		defer func() { _ = lock.Close() }()
 	}
 	return h.serve(ctx, pipe, lines, hello, first)
 }
 
-// awaitStore waits until a store exists, and returns a recoverer with the event at which it found the store: OpenCode
-// 1.1.53 creates its store with the first session.
+// awaitStore waits until a store exists, because OpenCode 1.1.53 creates its store with the first session. It returns a
+// recoverer, and the event after which it found the store.
 func awaitStore(ctx context.Context, env *frame.Env, pipe *live.Pipe, lines *live.LineReader, set []string) (
 	h *recoverer, first []live.Event, err error,
 ) {
@@ -174,11 +174,11 @@ func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []s
 
 const (
 	maxCatchUp = time.Minute // for the work after the agent has ended
-	storePoll  = time.Second // between looks at the stamp of the store
-	storeQuiet = time.Second
+	storePoll  = time.Second // between two reads of the store's stamp
+	storeQuiet = time.Second // without a change before a session is examined
 )
 
-// serve passes the first events and the plugin's events to the hook until they end, and returns when all
+// serve passes the events in first, and then the plugin's events until they end, to the hook. It returns when all
 // recoveries are done.
 func (h *recoverer) serve(
 	ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event,
@@ -224,12 +224,12 @@ func (h *recoverer) serve(
 	return err
 }
 
-// watchOptions returns how the hook follows the store: a prompt can fail without an event before the request, and an
-// agent can leave an error when it ends. Other hooks follow the sessions of other directories.
+// watchOptions returns how the hook follows the store, because not every failure causes an event: a prompt can fail
+// before the request, and an agent can store an error when it ends. Sessions of other directories have other hooks.
 func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Options {
 	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
-		o.Poll = seconds(h.config.WatchPollSeconds) // for such a store each look lists the sessions
+		o.Poll = seconds(h.config.WatchPollSeconds) // without a stamp each poll lists the sessions
 	}
 	o.Handle = func(ctx context.Context, head change.Head) (again bool) {
 		switch {
@@ -243,8 +243,7 @@ func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Op
 	return o
 }
 
-// lookOnce judges the sessions that had events: an agent that ends right after an error may not send its last
-// events.
+// lookOnce examines the sessions that had events: an agent that ends right after an error may not send its last events.
 func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 	h.hook.EndAgent()
 	for _, id := range w.Sessions() {
@@ -253,7 +252,7 @@ func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 			err = h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err
 		}
 		if err != nil && ctx.Err() == nil {
-			h.log.Debug("looking at a session that was in use", "session", id, "error", err)
+			h.log.Debug("examining a session that was in use", "session", id, "error", err)
 		}
 	}
 }
@@ -283,12 +282,12 @@ func openHookLog(dir string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(f, logOptions())).With("pid", os.Getpid()), nil
 }
 
-// maxEvent is the size of an event in bytes.
+// maxEvent is the maximum size of an event in bytes.
 const maxEvent = 1 << 20
 
-// eventHook reads an event of an agent, and answers with the state of the session in the form that the agent
-// shows. With repair it repairs the session first, like the plugin before a request. It never fails: an error
-// of mend must not prevent a session from starting.
+// eventHook reads an event of an agent, and answers with the state of the session in the form that the agent shows.
+// With repair it repairs the session first, as the plugin does before a request. It never returns an error, because
+// that could prevent a session from starting.
 func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, keep bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.Installation().Deadline)
@@ -327,7 +326,7 @@ func logEventHook(env *frame.Env, err error) {
 	}
 }
 
-// answerEvent returns the answer to an event, nil for none.
+// answerEvent returns the answer to an event, nil for none. It sets writing before it changes a store.
 func answerEvent(
 	ctx context.Context, env *frame.Env, in agent.Installer, repairs, keep bool, writing *atomic.Bool,
 ) ([]byte, error) {
@@ -392,7 +391,7 @@ func answerEvent(
 	return e.Answer(e.Repaired(head, why, v.Entry))
 }
 
-// keepForHook copies a session, if the user has agreed.
+// keepForHook copies a session, if automatic copies are on.
 func keepForHook(ctx context.Context, env *frame.Env, client *mend.Store, head change.Head, c config.Config) {
 	journal, err := env.Opt.Journal.Folder()
 	if err != nil {

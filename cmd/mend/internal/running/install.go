@@ -57,7 +57,7 @@ func Install(env *frame.Env) *cobra.Command {
 		Long: `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
 of sessions to "mend hook", and needs no server port. "mend hook" decides what to repair. For
 Claude Code, install adds a hook to its settings, and for Codex to hooks.json; Codex asks you
-to trust the hook at its next start. Install leaves all other bytes of these files, and
+to trust the hook at its next start. Install changes no other bytes of these files, and
 --remove restores the files.
 
 Install does this for each agent with sessions on this machine, and asks once; --agent names
@@ -67,9 +67,9 @@ OpenCode then installs npm packages, which takes about a minute without a networ
 --store and --hooks are kept when you install again.
 
 The plugin repairs a broken session before each prompt, so that you see no error, but only if
-the repair loses nothing that can be read. Faults that only the provider can detect are
-repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
-"mend undo"). "mend config" lists the settings.`,
+the repair loses nothing that can be read. What only the provider can detect is repaired after
+its error; then send your prompt again. Each repair can be undone ("mend log", "mend undo").
+"mend config" lists the settings.`,
 		Example: `  mend install
   mend install --hooks all            also guard writes, change models that fail, and more (docs/running.md)
   mend install --agent kilo           only for Kilo
@@ -97,8 +97,8 @@ type installFlags struct {
 	keepGiven       bool // --keep was given
 }
 
-// installTargets returns the agent that the user named, or else each agent that has sessions here or, for a removal,
-// that mend is installed for.
+// installTargets returns the agent that the user named, or else each agent that has sessions on this machine, or for a
+// removal each agent with an installation of mend.
 func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 	if env.AgentName != "" || env.Opt.Store != "" {
 		return env.Opt.Agents[:1]
@@ -119,11 +119,11 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	if f.setup.Hooks != "" && !slices.Contains(config.HooksValues(), f.setup.Hooks) {
 		return frame.Usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
 	}
-	f.setup.Keep = f.setup.Keep || !f.keepGiven && frame.LoadsKeep()
+	f.setup.Keep = f.setup.Keep || !f.keepGiven && frame.KeepsAutomatically()
 	var all []*installPlan
 	var changed []string
 	failed := func(i installation, err error) error {
-		if i.path != "" { // otherwise the error names what was not found
+		if i.path != "" { // otherwise the error says why the path is unknown
 			err = fmt.Errorf("installing %s: %w", i.path, err)
 		}
 		if len(to) > 1 {
@@ -171,7 +171,7 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 		return left
 	}
 	if f.setup.Keep {
-		left = fail.Worst(left, agreeToKeep(env))
+		left = fail.Worst(left, enableKeep(env))
 	}
 	undo := []string{"install", "--remove"}
 	if f.project {
@@ -234,7 +234,7 @@ func (p *installPlan) complete(s agent.Setup) (err error) {
 	return err
 }
 
-// apply changes the file and prints that.
+// apply changes the file, and prints what was done.
 func (p *installPlan) apply(f installFlags) (err error) {
 	if p.missing {
 		p.Say("%s %s.", term.ShortenHome(p.path), p.Installation().Missing)
@@ -266,7 +266,7 @@ func (p *installPlan) apply(f installFlags) (err error) {
 	return nil
 }
 
-// either returns one of two words.
+// either returns the word for an installation or for a removal.
 func either(remove bool, install, removal string) string {
 	if remove {
 		return removal
@@ -305,7 +305,7 @@ func installationOf(env *frame.Env, a agent.Agent, project bool) (i installation
 	return i, err
 }
 
-// read returns the text of the file and its mode, or nil if it does not exist.
+// read returns the text and the mode of the file, or nil and the mode for a new file.
 func (i installation) read() ([]byte, fs.FileMode, error) {
 	about := i.Installation()
 	if about.Part != "" { // otherwise the file is mend's own
@@ -346,7 +346,7 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	return atomicfile.Replace(i.path, now, text, mode)
 }
 
-// noteSettings names the settings that matter for an agent that mend serves.
+// noteSettings prints notes about the settings, for an agent that mend serves until it ends.
 func (i installation) noteSettings(text []byte) {
 	if i.Installation().Deadline > 0 {
 		return // mend does not serve it
@@ -360,7 +360,7 @@ func (i installation) noteSettings(text []byte) {
 	}
 }
 
-// setup completes a setup.
+// setup adds the version, the store and the program to a setup.
 func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
 	s.Version, s.Values = i.Opt.Journal.Version, config.HooksValues()
 	if s.Store, err = absStore(i.Env); err != nil {
@@ -385,8 +385,8 @@ var errTemporary error = fail.New(fail.Refused, "",
 	"this mend was started with \"go run\" and is removed when it ends: install it, "+
 		"for example with \"go install ./cmd/mend\", and run it from there")
 
-// installedProgram returns the path of this program for hooks: a link that a package manager updates, not the
-// current version that it leads to.
+// installedProgram returns the path of this program for hooks: if a link leads to the program, that link, because a
+// package manager updates it.
 func installedProgram() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -415,7 +415,7 @@ type PluginsAnswer struct {
 	Plugins []show.PluginJSON `json:"plugins"`
 }
 
-// states returns the states of both files of an agent.
+// states returns the states of the global and the project's installation for an agent.
 func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	for _, place := range []string{"global", "project"} {
 		i, err := installationOf(env, a, place == "project")
@@ -445,7 +445,7 @@ func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	return all
 }
 
-// installedStates returns the states of the installations in all agents.
+// installedStates returns the states of all installations that exist.
 func installedStates(env *frame.Env) []show.PluginJSON {
 	all := []show.PluginJSON{}
 	for _, a := range env.Opt.Agents {

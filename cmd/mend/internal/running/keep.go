@@ -42,9 +42,9 @@ read. Older copies are thinned: one stays for each of 24 hours, 14 days and 12 w
 setting keepMaxMB limits their total size. "mend forget SESSION" erases the copies of a
 session.
 
-With --to, the copies are made in the folder mend of another disk or of a synced folder,
-with all that "mend restore --from" needs. They are not encrypted: the administrators of
-that disk or service can read them.
+With --to, the copies are made in the folder DIR/mend, for example on another disk or in a
+synced folder, with all that "mend restore --from DIR" needs. They are not encrypted: the
+administrators of that disk or service can read them.
 
 With the setting keep, a copy is also made when a turn ends: by "mend watch", and by the
 plugin or hook of "mend install --keep", which turns the setting on. "mend config set keep
@@ -56,7 +56,7 @@ false" turns it off; existing copies stay.`,
 		},
 	}
 	f.Add(cmd, "")
-	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder mend of the folder `DIR`, such as another disk")
+	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder DIR/mend, such as on another disk, instead of on this one; `DIR` must exist")
 	return cmd
 }
 
@@ -65,10 +65,10 @@ type keptJSON struct {
 	Agent    string `json:"agent"`
 	Store    string `json:"store"`
 	Sessions int    `json:"sessions"`
-	New      int    `json:"new"`  // sessions that were copied, or with --dry-run would be read
-	Same     int    `json:"same"` // unchanged sessions
+	New      int    `json:"new"`  // number of sessions that were copied, or with --dry-run would be read
+	Same     int    `json:"same"` // number of unchanged sessions
 	Failed   int    `json:"failed"`
-	Partly   int    `json:"partly"` // sessions that could be copied only in part
+	Partly   int    `json:"partly"` // number of sessions that could be copied only in part
 	Bytes    int64  `json:"bytes"`  // growth of the copies
 }
 
@@ -91,7 +91,7 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 	}
 	dir, err := env.Opt.Journal.Folder()
 	if to != "" {
-		dir, err = secondPlace(env, to)
+		dir, err = copiesFolder(env, to)
 	}
 	if err != nil {
 		return err
@@ -124,15 +124,15 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 		return err
 	}
 	if to != "" && !f.DryRun {
-		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.ShortenHome(keep.Path(dir)))
+		env.Say("The copies are in %s, with the texts of your conversations. On this machine only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.ShortenHome(keep.Path(dir)))
 	}
 	env.SetAnswers(KeepAnswer{keep.Path(dir), r.size, r.stores, r.states})
 	return fail.Worst(left, r.failed)
 }
 
-// secondPlace returns mend's folder in a folder that the user names. That folder must exist, so that nothing is copied
+// copiesFolder returns mend's folder in a folder that the user names. That folder must exist, so that nothing is copied
 // to an unmounted disk.
-func secondPlace(env *frame.Env, to string) (string, error) {
+func copiesFolder(env *frame.Env, to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {
 		return "", err
@@ -191,17 +191,17 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 		text += " (" + term.Size(s.Bytes) + " more)"
 	}
 	if s.Same > 0 {
-		text += fmt.Sprintf("; %s as kept before", term.CountWords(s.Same, "is", "are"))
+		text += fmt.Sprintf("; %s unchanged", term.CountWords(s.Same, "is", "are"))
 	}
 	r.Say("%s.", text)
 	for _, why := range failures {
 		r.Note("not kept: " + why)
-		r.failed = fail.New(fail.Problems, "", "not everything could be read: not every session has a complete copy of its present state")
+		r.failed = fail.New(fail.Problems, "", "not everything could be read, so not every session has a complete copy of its present state")
 	}
 	return nil
 }
 
-// count counts the result of a session, and describes what was not copied; "" for nothing.
+// count counts the result of copying a session, and describes what was not copied; "" for nothing.
 func (r *keepRun) count(s *keptJSON, kept mend.Kept) (failure string) {
 	id := kept.Session.ID
 	if kept.Err != nil && id == "" {
@@ -242,7 +242,7 @@ func (r *keepRun) printThinning(freed keep.Freed, c config.Config) {
 		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
 	}
 	if excess := freed.Left - int64(c.KeepMaxMB)<<20; excess > 0 {
-		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: only one of each session is left, and that stays", term.Size(excess)))
+		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: the copies that are left are never removed", term.Size(excess)))
 	}
 }
 
@@ -263,7 +263,7 @@ func keepOffer(dir string) string {
 // keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
-		", which only you can read. \"mend forget SESSION\" erases those of one; \"mend config set keep false\" ends automatic copies."
+		", which only you can read. \"mend forget SESSION\" erases the copies of a session; \"mend config set keep false\" ends automatic copies."
 }
 
 // askKeep asks, during an installation, whether to make copies at the end of turns. Without a terminal the answer is
@@ -281,10 +281,10 @@ func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, err
 	return key == "y", err
 }
 
-// agreeToKeep turns automatic copies on, and prints once what that means.
-func agreeToKeep(env *frame.Env) error {
+// enableKeep turns automatic copies on, and prints what that means, unless they are on.
+func enableKeep(env *frame.Env) error {
 	dir, err := env.Opt.Journal.Folder()
-	if err != nil || frame.LoadsKeep() {
+	if err != nil || frame.KeepsAutomatically() {
 		return err
 	}
 	if _, err := frame.ChangeSetting("keep", "true"); err != nil {
@@ -294,7 +294,7 @@ func agreeToKeep(env *frame.Env) error {
 	return nil
 }
 
-// An automaticKeep makes copies at the end of turns, if the user has agreed and the settings allow it.
+// An automaticKeep makes copies at the end of turns, if the setting keep is on.
 type automaticKeep struct {
 	journal *mend.Journal
 	dir     string
@@ -302,8 +302,8 @@ type automaticKeep struct {
 	log     *slog.Logger
 }
 
-// keepLockWait is how long the end of a turn waits for another process that writes the copies. After that, the session
-// is copied at the end of its next turn.
+// keepLockWait is how long the end of a turn waits while another process writes the copies. Then the session is only
+// copied at the end of its next turn.
 const keepLockWait = 500 * time.Millisecond
 
 // A turnKeeper copies sessions of a running agent when their turns end, each session at most once at a time.
@@ -312,7 +312,7 @@ type turnKeeper struct {
 	client *mend.Store
 
 	mu    sync.Mutex
-	again map[string]bool // sessions being copied: whether another turn has ended meanwhile
+	again map[string]bool // for each session being copied: another turn has ended meanwhile
 }
 
 // accept copies the session of an event that ends a turn. It does not wait.
@@ -356,8 +356,8 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
 }
 
-// catchUp copies the sessions that have changed since a time although no end of a turn was reported: "opencode run"
-// ends with the turn.
+// catchUp copies the sessions that have changed since a time. The end of the last turn may not be reported: "opencode
+// run" ends with the turn.
 func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	if !t.config.Keep {
 		return
@@ -371,7 +371,7 @@ func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
-// keep copies sessions. It reports errors only in the log.
+// keep copies sessions, for the reason why. It reports errors only in the log.
 func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
 	if !a.config.Keep || len(heads) == 0 {
 		return

@@ -45,12 +45,12 @@ func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
-// lookBack returns the time after which a session must have been used to be examined at the start.
+// lookBack returns the time since which a session must have been used to be examined at the start.
 func lookBack(c config.Config) time.Time {
 	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
 }
 
-// gcDaily deletes images older than days from the journal, once a day. It does nothing if days is 0.
+// gcDaily deletes the undo data of repairs older than days from the journal, once a day. It does nothing if days is 0.
 func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
 	if days == 0 {
 		return
@@ -88,7 +88,7 @@ func liveOptions(c config.Config) live.Options {
 	return o
 }
 
-// questions tells the plugin at which points it can ask, and returns the function that answers.
+// questions sends the plugin the points at which it can ask mend, and returns the function that answers.
 func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) live.Answerer {
 	wait := milliseconds(h.config.PreflightMs)
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}

@@ -51,9 +51,9 @@ session has changed and no agent is working in it, watch examines it. If the ses
 broken, or if stored data made its last turn fail, watch repairs it, and your next prompt
 works. Each repair is written to the journal, and is shown with the command that undoes it.
 
-Watch needs no server, no password and no port. It repairs the same damage as the plugin
-repairs before a request, except what the setting skip names, and sends no prompts. If Claude
-Code has a session open, watch only reports it, because Claude Code would not see the change.
+Watch needs no server, no password and no port. It repairs what the plugin repairs before a
+request, except what the setting skip names, and sends no prompts. If Claude Code has a broken
+session open, watch only reports it, because Claude Code would not see the change.
 
 Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when you log in.`,
 		Example: `  mend watch                       follow all stores
@@ -73,7 +73,7 @@ Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when y
 		},
 	}
 	frame.SetFlag(cmd, &set)
-	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
+	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions used in the last hours (setting lookBackHours), and end")
 	return cmd
 }
 
@@ -86,9 +86,9 @@ type watcher struct {
 	log    *slog.Logger
 	dir    string // the journal's folder
 
-	mu   sync.Mutex
-	said bool              // an event was printed
-	left map[string]string // why a session was not repaired, by store and session
+	mu      sync.Mutex        // guards printed and left
+	printed bool              // an event was printed
+	left    map[string]string // why a session was not repaired, by store and session
 }
 
 // A WatchEvent is a line of watch's output.
@@ -113,10 +113,10 @@ const (
 	busyLong = "still in use"
 )
 
-// maxLeft is how many sessions' reasons are remembered.
+// maxLeft is the maximum number of sessions in left; then all are forgotten.
 const maxLeft = 1024
 
-// runWatch follows stores until the context ends, or looks at them once.
+// runWatch follows stores until the context ends, or with once examines them once.
 func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []string, once bool) error {
 	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
@@ -149,7 +149,7 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 		env.Note(note)
 	}
 	if on := needPlugin(c); len(on) > 0 {
-		env.Note(strings.Join(on, ", ") + ": on, but only the plugin does that (mend install)")
+		env.Note(strings.Join(on, ", ") + ": the setting has no effect on watch, only on the plugin (mend install)")
 	}
 	if once {
 		err = w.once(ctx)
@@ -170,7 +170,7 @@ const (
 	hookLock  = "hooks.lock"
 )
 
-// lockLive takes a lock of live repair. [isLive] holds it for a moment.
+// lockLive takes a lock of live repair. It waits a little, because [isLive] may hold the lock for a moment.
 func lockLive(env *frame.Env, name string, shared bool) (*ownfile.Lock, error) {
 	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
@@ -189,7 +189,7 @@ func isLive(dir, name string) bool {
 	return errors.Is(err, ownfile.ErrLocked)
 }
 
-// State is an [inspect.LiveState].
+// State implements [inspect.LiveState].
 func State(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool) {
 	return installedStates(env), isLive(journal, hookLock), isLive(journal, watchLock)
 }
@@ -291,13 +291,13 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 	switch {
 	case len(w.stores()) == 0:
 		return mend.ErrNoStore
-	case worse == nil && !w.said && !w.JSON:
-		w.Say("There is nothing to repair in sessions of the last %s. All sessions: %s", term.Count(w.config.LookBackHours, "hour"), term.Command("mend scan"))
+	case worse == nil && !w.printed && !w.JSON:
+		w.Say("There is nothing to repair in the sessions used in the last %s. To check all sessions: %s", term.Count(w.config.LookBackHours, "hour"), term.Command("mend scan"))
 	}
 	return worse
 }
 
-// notice prints whether the store can be followed.
+// notice prints that the store is followed, or that it cannot be read.
 func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
 		s.log.Warn("a store cannot be read", "store", s.store.client.ID().Root, "error", n.Lost)
@@ -320,7 +320,7 @@ func (s *watchedStore) print(e WatchEvent, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.JSON {
-		s.said = true
+		s.printed = true
 		s.SayAt(0, "%s  %s", term.Faint(time.Now().Format(time.TimeOnly)), term.Sprintf(format, args...))
 		return
 	}
@@ -336,7 +336,7 @@ func (s *watchedStore) print(e WatchEvent, format string, args ...any) {
 	}
 }
 
-// handle examines a session that changed, and repairs it. It returns whether to try again.
+// handle copies a session that changed, examines it, and repairs it. It reports whether to try again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
 	s.copies.keep(ctx, s.store.client, []change.Head{head}, "watch", true)
 	s.mu.Lock()
@@ -372,7 +372,8 @@ func (s *watchedStore) showRepair(id string) {
 		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
-// leave prints once why a broken session is not repaired: if a process uses it, only after some time.
+// leave prints why a broken session is not repaired, each reason once; that a process uses it only if it still does
+// after some time.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
 	key, text := s.key(head), why.Error()
 	s.mu.Lock()

@@ -19,7 +19,7 @@ import (
 // maxLine is the number of characters of a line that a diff shows. A stored message is a single line.
 const maxLine = 160
 
-// HasDiff reports whether changes of the record are shown as a diff.
+// HasDiff reports whether a diff is shown for changes of the record.
 func HasDiff(r change.Ref) bool {
 	return r.Kind != change.KindFolder && r.Kind != change.KindFile
 }
@@ -61,7 +61,7 @@ func diffLines(pre, post *change.Image) (lines []string) {
 	return lines
 }
 
-// imageData returns the data of an image, and the columns of a row beside it.
+// imageData returns the data of an image, and for a row its other columns.
 func imageData(i *change.Image) ([]byte, change.Cols) {
 	if i == nil {
 		return nil, change.Cols{}
@@ -77,7 +77,7 @@ func shownText(data []byte) []byte {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return data
 	}
-	return fmt.Appendf(nil, "(%s that are no text)", term.Size(int64(len(data))))
+	return fmt.Appendf(nil, "(%s of binary data)", term.Size(int64(len(data))))
 }
 
 // cutBytes returns the part of a line that is shown.
@@ -122,8 +122,8 @@ type structDiff struct {
 	shown bool   // a line was yielded
 }
 
-// EachDiffLine calls yield for each line of the diff of two images; nil means no record. The line is valid
-// until yield returns.
+// EachDiffLine calls yield for each line of the diff of two images; nil means that the record does not exist. The line
+// is valid until yield returns.
 func EachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	d := structDiff{yield: yield}
 	x, xCols := imageData(pre)
@@ -174,7 +174,7 @@ func diffCols(pre, post change.Cols, yield func(line []byte)) {
 	}
 }
 
-// value compares two values at the same path; a zero Value means none.
+// value compares two values at the same path; the zero Value means that there is none.
 func (d *structDiff) value(x, y jsonedit.Value) {
 	switch {
 	case bytes.Equal(x.Raw(), y.Raw()):
@@ -192,7 +192,7 @@ func (d *structDiff) value(x, y jsonedit.Value) {
 	}
 }
 
-// members compares two objects. Of members with equal names the last counts.
+// members compares two objects. If several members have the same name, only the last is compared.
 func (d *structDiff) members(x, y jsonedit.Value) {
 	before, after := map[string]jsonedit.Value{}, map[string]jsonedit.Value{}
 	for name, v := range x.Children() {
@@ -211,7 +211,7 @@ func (d *structDiff) members(x, y jsonedit.Value) {
 	}
 }
 
-// nearby is the number of elements searched for the point where two lists are equal again.
+// nearby is how many elements are searched for the point where two lists are equal again.
 const nearby = 64
 
 // elements compares two lists.
@@ -289,10 +289,10 @@ func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
 	}
 }
 
-// isDeep reports whether a value is shown as a text, because its path would fill the line.
+// isDeep reports whether the path is so long that the value is shown as one text.
 func (d *structDiff) isDeep() bool { return len(d.path) > maxLine }
 
-// texts shows two texts from a little before they differ.
+// texts shows two texts, beginning shortly before the point where they differ.
 func (d *structDiff) texts(x, y []byte) {
 	n := 0
 	for n < len(x) && n < len(y) && x[n] == y[n] {

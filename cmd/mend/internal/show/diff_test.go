@@ -43,7 +43,7 @@ func TestDiff(t *testing.T) {
 		{"no JSON", &change.Image{Data: []byte(long + "\n1")}, &change.Image{Data: []byte(long + "\n2")}, []string{
 			"-…" + strings.Repeat("x", maxLine/4-1) + " 1", "+…" + strings.Repeat("x", maxLine/4-1) + " 2",
 		}},
-		{"no text", &change.Image{Data: []byte(long + "\x00")}, &change.Image{Data: []byte(long + long + "\x00")}, []string{"-(1.0 MiB that are no text)", "+(2.0 MiB that are no text)"}},
+		{"no text", &change.Image{Data: []byte(long + "\x00")}, &change.Image{Data: []byte(long + long + "\x00")}, []string{"-(1.0 MiB of binary data)", "+(2.0 MiB of binary data)"}},
 	} {
 		if d := cmp.Diff(c.want, diffLines(c.pre, c.post)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)

@@ -15,8 +15,8 @@ import (
 	"mend/journal"
 )
 
-// EntryRow returns the id, the age, the state, the change, and the session of an entry. earlier is the repair
-// that changed the same records before, "" for none.
+// EntryRow returns the cells of an entry in a table: its id, age, state and change, and the id and title of its
+// session. earlier is the id of a repair that changed the same records before, "" for none.
 func EntryRow(t *term.Terminal, e change.Entry, earlier string) []any {
 	what := CauseText(e)
 	if e.Damage != "" {
@@ -28,7 +28,7 @@ func EntryRow(t *term.Terminal, e change.Entry, earlier string) []any {
 		what += ", again after " + earlier
 	}
 	id := ""
-	// Without a title, the id is shown in its place.
+	// Without a title, the cell of the title has the id.
 	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession {
 		id = e.Session
 	}
@@ -47,7 +47,7 @@ func EntryTitle(e change.Entry) string {
 	return term.OneLine(e.Cause.Title, 200)
 }
 
-// stateOf returns the state of an entry in the words of "mend log --state".
+// stateOf returns the state of an entry: damaged, forgotten, undone, or its [change.State].
 func stateOf(e change.Entry) string {
 	switch {
 	case e.Damage != "":
@@ -115,8 +115,8 @@ func CauseText(e change.Entry) string {
 	}
 }
 
-// fixedClasses returns the class that an entry fixed, with the number of other findings. For entries of older versions,
-// which have no findings, it returns the text unknown.
+// fixedClasses returns the class of the first finding that an entry fixed, and the number of the others. For entries of
+// older versions, which have no findings, it returns the text unknown.
 func fixedClasses(e change.Entry, unknown string) string {
 	if len(e.Cause.Findings) == 0 {
 		return unknown
@@ -220,13 +220,13 @@ func sessionOfEntry(e change.Entry) any {
 	switch {
 	case e.Cause.Title == "":
 		return e.Session
-	case e.Session == change.NoSession, e.Session == "": // of a project or of a whole database
+	case e.Session == change.NoSession, e.Session == "": // a change of a project or of a whole database
 		return QuotedTitle(e.Cause.Title, "")
 	}
 	return term.Sprintf("%s  %s", QuotedTitle(e.Cause.Title, e.Session), term.Faint(e.Session))
 }
 
-// entryFaults returns the findings of an entry, each sentence once.
+// entryFaults returns the findings of an entry, each sentence once with its count.
 func entryFaults(e change.Entry) (texts []string) {
 	for _, f := range e.Cause.Findings {
 		texts = append(texts, times(f.Count)+term.Sentence(f.Why))
@@ -250,7 +250,7 @@ func entryFaults(e change.Entry) (texts []string) {
 	return texts
 }
 
-// times returns how often a text occurs, "" for once.
+// times returns a prefix with the number of occurrences of a text, such as "3 × "; "" for one.
 func times(n int) string {
 	if n <= 1 {
 		return ""
@@ -310,7 +310,8 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-// Entry prints an entry in full. now may be nil; together names its operation, "" for none.
+// Entry prints an entry in full. ops are its ops with images, nil if they were deleted; now may be nil; together names
+// the operation, "" for none.
 func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *Effect, together string) {
 	EntryHead(t, e, true)
 	if together != "" {
@@ -334,7 +335,7 @@ func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Relat
 	Changes(t, e, ops)
 }
 
-// Changes prints what an entry changed: the diffs, or the records alone if ops, its ops with images, is nil.
+// Changes prints what an entry changed: the diffs of ops, or if ops is nil only the names of the records.
 func Changes(t *term.Terminal, e change.Entry, ops []change.Op) {
 	t.Printf("\n")
 	if ops == nil {
@@ -363,7 +364,8 @@ func Operations(es []change.Entry) (all []Operation) {
 	return all
 }
 
-// State returns the state of the entries in its colour. If the states differ, it is the most urgent one.
+// State returns the state of the entries in its colour. If the states differ, it returns one that needs the user's
+// attention, or else how many entries are undone.
 func (op Operation) State() term.Text {
 	undone := 0
 	for _, e := range op {
@@ -464,21 +466,21 @@ func (x Effect) text() (texts []string) {
 		what string
 	}{{x.Holds, "as the repair left it"}, {x.Before, "as before the repair"}, {x.Other, "changed by something else"}} {
 		if t.n > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s", term.CountWords(t.n, "place is", "places are"), t.what))
+			texts = append(texts, fmt.Sprintf("%s %s", term.CountWords(t.n, "record is", "records are"), t.what))
 		}
 	}
 	switch {
 	case x.Refused != nil:
-		texts = append(texts, "doing it again: "+x.Refused.Error())
+		texts = append(texts, "the same repair now: "+x.Refused.Error())
 	case x.Planned && x.Changes == 0:
-		texts = append(texts, "doing it again would change nothing")
+		texts = append(texts, "the same repair now would change nothing")
 	case x.Planned:
-		texts = append(texts, fmt.Sprintf("doing it again would make %s", term.Count(x.Changes, "change")))
+		texts = append(texts, fmt.Sprintf("the same repair now would make %s", term.Count(x.Changes, "change")))
 	}
 	return texts
 }
 
-// RelatedTexts names the entries that changed the same records, with their times.
+// RelatedTexts describes entries in two lines each: what they changed and when, and by whom.
 func RelatedTexts(es []change.Entry) (texts []string) {
 	for _, e := range es {
 		by := "unknown"
@@ -495,9 +497,9 @@ func isRepair(e change.Entry) bool {
 	return e.Cause.Kind == change.CauseScan || e.Cause.Kind == change.CauseError
 }
 
-// EarlierRepair returns the nearest repair of the same records before a repair, "" for none.
-func EarlierRepair(e change.Entry, to mend.Related) string {
-	for _, f := range to.Follows {
+// EarlierRepair returns the id of the newest repair that changed the same records before a repair, "" for none.
+func EarlierRepair(e change.Entry, related mend.Related) string {
+	for _, f := range related.Follows {
 		if isRepair(e) && isRepair(f) {
 			return f.ID
 		}
@@ -505,7 +507,7 @@ func EarlierRepair(e change.Entry, to mend.Related) string {
 	return ""
 }
 
-// PrintCommitted prints a committed entry and how to undo it. how adds a text, "" for none.
+// PrintCommitted prints a committed entry and how to undo it. how is a text after the id.
 func PrintCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
@@ -513,7 +515,7 @@ func PrintCommitted(t *term.Terminal, e change.Entry, title, how string) {
 		what = "Trimmed"
 	case change.CauseUncompact:
 		what = "Removed a compaction of"
-	case change.CauseRestore, change.CauseUndo: // of a state before a repair
+	case change.CauseRestore, change.CauseUndo: // a restore of the state before a repair
 		what = "Restored"
 	case change.CauseSalvage:
 		what = "Salvaged"
@@ -531,7 +533,7 @@ func IDs(es []change.Entry) []string {
 	return ids
 }
 
-// UndoCommand returns the command that undoes n entries of one operation.
+// UndoCommand returns the command that undoes the n entries of an operation.
 func UndoCommand(first change.Entry, n int) string {
 	if n == 1 {
 		return "mend undo " + first.ID
@@ -539,7 +541,7 @@ func UndoCommand(first change.Entry, n int) string {
 	return "mend undo " + mend.OperationOf(first)
 }
 
-// Conflicts prints the conflicts of a [change.ConflictError] and returns err.
+// Conflicts prints the conflicts if err is a [change.ConflictError], and returns err.
 func Conflicts(t *term.Terminal, err error) error {
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {

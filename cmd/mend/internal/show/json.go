@@ -23,8 +23,8 @@ type DiagnosisJSON struct {
 	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
 	WhyNot   string `json:"whyNot,omitempty"`   // the reason if there is no fix
-	SetAside bool   `json:"setAside,omitempty"` // the fix sets it aside, or --set-aside can
-	Healed   string `json:"healed,omitempty"`   // the version of the agent that needs no repair of it
+	SetAside bool   `json:"setAside,omitempty"` // the fix sets the record aside, or --set-aside can
+	Healed   string `json:"healed,omitempty"`   // the version of the agent from which the finding needs no repair
 }
 
 // A RepairsAnswer is the answer of a verb that lists or makes repairs.
@@ -56,10 +56,10 @@ type RepairJSON struct {
 	Resolved  string          `json:"resolved,omitempty"`
 	Forgotten bool            `json:"forgotten,omitempty"`
 	InForce   *bool           `json:"inForce,omitempty"`
-	Follows   []string        `json:"follows,omitzero"` // the entries that changed the same records before, the nearest first
-	Again     []string        `json:"again,omitzero"`   // and afterwards
+	Follows   []string        `json:"follows,omitzero"` // entries that changed the same records before, the newest first
+	Again     []string        `json:"again,omitzero"`   // entries that changed the same records afterwards
 	Now       *EffectJSON     `json:"now,omitempty"`
-	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do
+	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do: the newest repair in force
 	Remaining []DiagnosisJSON `json:"remaining,omitempty"`
 	Suspects  []DiagnosisJSON `json:"suspects,omitempty"`
 	Proof     []proofJSON     `json:"proof,omitempty"`
@@ -198,8 +198,7 @@ func PlanJSON(p change.Plan) RepairJSON {
 	return r
 }
 
-// ProposalsJSON returns the answer of a repair: for each proposal its entry, or its plan if it was not
-// applied.
+// ProposalsJSON converts proposals: each to its entry in done, or to its plan if it was not applied.
 func ProposalsJSON(ps []Proposal, done []change.Entry) []RepairJSON {
 	repairs := []RepairJSON{}
 	entries := map[string][]change.Entry{} // by session, in the order of its proposals
@@ -264,12 +263,12 @@ func KeptState(s *keep.State) KeptStateJSON {
 	return KeptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
 }
 
-// A GoneJSON is a missing folder of sessions.
+// A GoneJSON is a folder of sessions that no longer exists.
 type GoneJSON struct {
 	Folder    string   `json:"folder"`
 	Sessions  int      `json:"sessions"`
-	Proposals []string `json:"proposals"` // best first
-	Certain   bool     `json:"certain"`   // only the first is of the same repository
+	Proposals []string `json:"proposals"` // folders where it may be now, best first
+	Certain   bool     `json:"certain"`   // only the first proposal is of the same repository
 }
 
 // A PluginJSON is the state of an installation.
@@ -286,18 +285,18 @@ type PluginJSON struct {
 	Version string      `json:"version,omitempty"` // of the mend that installed it
 }
 
-// An EffectJSON compares an entry with the current records, and has the effect of repeating its change.
+// An EffectJSON counts the records of an entry by their current content, and has the effect of repeating its change.
 type EffectJSON struct {
 	Holds   int    `json:"holds"`
 	Before  int    `json:"before"`
 	Other   int    `json:"other"`
-	Changes *int   `json:"changes"` // null if it was not planned
+	Changes *int   `json:"changes"` // of a repetition; null if it could not be planned
 	Why     string `json:"why,omitempty"`
 }
 
 // Relate sets the entries that changed the same records before and after.
-func (r *RepairJSON) Relate(to mend.Related) {
-	r.Follows, r.Again = IDs(to.Follows), IDs(to.Again)
+func (r *RepairJSON) Relate(related mend.Related) {
+	r.Follows, r.Again = IDs(related.Follows), IDs(related.Again)
 }
 
 // APIErrorJSON returns an error in the form of a JSON answer.
@@ -308,7 +307,7 @@ func APIErrorJSON(e repair.APIError) APIErrorAnswer {
 // An APIErrorAnswer is an error that an agent showed, and how mend understands it.
 type APIErrorAnswer struct {
 	Class       string `json:"class"` // "" for an error that no repair fixes
-	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
+	Rule        string `json:"rule"`  // the provider's rule that the error is about, "" for none
 	About       string `json:"about,omitempty"`
 	Text        string `json:"text"`
 	Explanation string `json:"explanation"`
@@ -322,8 +321,8 @@ type RestoreJSON struct {
 	State    string    `json:"state"`            // before the restore
 	Restored string    `json:"restored"`         // the restored session; another one if both stay
 	Joined   bool      `json:"joined"`           // the present content stays, and the missing content is added
-	From     *copyJSON `json:"from"`             // null if its own records are enough
-	Store    string    `json:"store,omitempty"`  // the store that has it, if that is another one
+	From     *copyJSON `json:"from"`             // the copy that is used; null if none is needed
+	Store    string    `json:"store,omitempty"`  // the store that the session is taken from, if that is another one
 	Unread   string    `json:"unread,omitempty"` // content that is not restored
 	Messages struct {
 		Now  int `json:"now"`
@@ -348,14 +347,14 @@ func NewRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) Restore
 	return j
 }
 
-// A SalvageParts has the result of a salvage beside its sessions.
+// A SalvageParts has the result of a salvage except its sessions.
 type SalvageParts struct {
 	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
 	Notes    []string              `json:"notes,omitempty"`
 	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
 }
 
-// An OutputJSON is an output of a tool that is trimmed.
+// An OutputJSON is a trimmed output of a tool.
 type OutputJSON struct {
 	Record string `json:"record"`
 	Tool   string `json:"tool"`

@@ -19,8 +19,8 @@ type Proposal struct {
 	StoreID change.StoreID
 	Head    change.Head
 	Result  repair.Result
-	Last    *change.Entry // the newest change in force, if there is nothing to do; nil for none
-	Reload  string        // how to reload the session in the agent that has it open; "" if none has
+	Last    *change.Entry // if there is nothing to do: the newest change of the session in force, nil for none
+	Reload  string        // how to reload the session in the agent that has it open; "" if it is not open
 }
 
 // HasBroken reports whether a finding breaks the session.
@@ -28,14 +28,14 @@ func HasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// A Fact is one aspect of a repair, with a label.
+// A Fact is a labelled line about a repair.
 type Fact struct {
-	Label    string
+	Label    string // wrong, fix, lost, sent or left
 	items    []string
-	severity repair.Severity // of what is left; 0 for other facts
+	severity repair.Severity // of the findings in left; 0 for other facts
 }
 
-// PlanFacts returns the fixes and the remaining findings of a repair.
+// PlanFacts returns what a repair fixes, how, what is lost, and which findings are left.
 func PlanFacts(r repair.Result) (facts []Fact) {
 	if len(r.Fixed) > 0 {
 		facts = []Fact{
@@ -61,7 +61,7 @@ func PlanFacts(r repair.Result) (facts []Fact) {
 	return append(facts, leftFacts(r.Remaining)...)
 }
 
-// plannedFixes returns the fixes of a plan, each sentence once, because one change may fix several findings.
+// plannedFixes returns the fixes of a plan, each sentence once with the number of findings that the change fixes.
 func plannedFixes(r repair.Result) []string {
 	return countTexts(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that removes %[1]d findings)")
 }
@@ -81,7 +81,7 @@ func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 	})
 }
 
-// Shown returns the items for display.
+// Shown returns the items for display, the first after the severity.
 func (f Fact) Shown() (items []term.Text) {
 	for _, item := range f.items {
 		items = append(items, term.Escape(item))
@@ -95,7 +95,7 @@ func (f Fact) Shown() (items []term.Text) {
 	return items
 }
 
-// leftFacts returns the remaining findings, a fact for each severity.
+// leftFacts returns the remaining findings, in a fact for each severity.
 func leftFacts(left []repair.Diagnosis) (facts []Fact) {
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
 		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
@@ -124,7 +124,7 @@ func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string
 	return countTexts(ds, text, "%[1]d × %[2]s")
 }
 
-// countTexts is summary with a format for repeated texts.
+// countTexts is summary with another format for a repeated text, which has the number and the text as arguments.
 func countTexts(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
 	var texts []string
 	numbers := map[string]int{}
@@ -145,7 +145,7 @@ func countTexts(ds []repair.Diagnosis, text func(repair.Diagnosis) string, forma
 	return texts
 }
 
-// ProvenSessionsText is [ProvenText] for sessions of several agents.
+// ProvenSessionsText is [ProvenText] for sessions of one or several agents.
 func ProvenSessionsText(ps []Proposal) string {
 	by := map[string][]Proposal{}
 	var names, texts []string
@@ -164,8 +164,9 @@ func ProvenSessionsText(ps []Proposal) string {
 	return strings.Join(texts, ", and ")
 }
 
-// ProvenText returns the end of a sentence: the tested versions with which the repaired sessions work, the version in
-// use if that is only predicted to work, and the settings that would break them. It returns "" if nothing was checked.
+// ProvenText returns the end of a sentence about the repaired sessions: the tested versions of the agent that they work
+// with, the version in use if that was not tested, and the settings that would break them. It returns "" if nothing was
+// checked.
 func ProvenText(agent string, ps []Proposal) string {
 	var versions, predicted, failed []string
 	switched := false
@@ -207,7 +208,7 @@ func ProvenText(agent string, ps []Proposal) string {
 	}
 }
 
-// Diagnosis prints a finding with its code, its place and its fix.
+// Diagnosis prints a finding with its code, its record and its fix.
 func Diagnosis(t *term.Terminal, d repair.Diagnosis) {
 	t.SayAt(4, "%s %s  %s  %s", SeverityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref))
 	t.SayAt(6, "%s", d.Why)
@@ -260,7 +261,7 @@ func PrintTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 
 // Sizes prints the size of the next request before and after.
 func Sizes(t *term.Terminal, before, after, window int) {
-	limit := fmt.Sprintf("a context window that is not known; %s are assumed", term.Thousands(repair.DefaultWindow))
+	limit := fmt.Sprintf("an assumed context window of %s", term.Thousands(repair.DefaultWindow))
 	if window > 0 {
 		limit = "a context window of " + term.Thousands(window)
 	}

@@ -16,7 +16,7 @@ func Header(t *term.Terminal, h change.Head) {
 	t.Printf("%s\n", term.Cut(SessionLine(h), t.Width))
 }
 
-// WorkingFolder returns mend's working directory as the agent stores it, or "".
+// WorkingFolder returns the current folder, or "" if it no longer exists.
 func WorkingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -25,8 +25,8 @@ func WorkingFolder() string {
 	return dir
 }
 
-// ShortIDs returns the displayed id of each session: on a terminal the shortest unambiguous start, otherwise
-// the whole id.
+// ShortIDs returns the displayed id of each session: on a terminal the shortest start that no other session has, but at
+// least minShortID characters; otherwise the whole id.
 func ShortIDs(t *term.Terminal, heads []change.Head) map[string]string {
 	short := make(map[string]string, len(heads))
 	ids := make([]string, 0, len(heads))
@@ -65,12 +65,12 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// SessionCells returns the age, the folder if there is room, and the title of a session.
+// SessionCells returns the age, the folder, which is empty if there is no room, and the title of a session.
 func SessionCells(t *term.Terminal, h change.Head) []any {
 	return []any{term.Faint(t.AgeCell(Age(h))), folderCell(t, h), SessionTitle(h)}
 }
 
-// folderCell returns the folder of the session if there is room for it.
+// folderCell returns the folder of a session, "" on a narrow terminal.
 func folderCell(t *term.Terminal, h change.Head) any {
 	switch dir := term.ShortenHome(h.Directory); {
 	case t.Width == 0:
@@ -82,7 +82,7 @@ func folderCell(t *term.Terminal, h change.Head) any {
 	}
 }
 
-// SessionTitle returns the title of a session in quotes, or a substitute.
+// SessionTitle returns the title of a session, or "(no title)".
 func SessionTitle(h change.Head) term.Text {
 	if strings.TrimSpace(h.Title) == "" {
 		return term.Faint("(no title)")
@@ -98,7 +98,7 @@ func Age(h change.Head) string {
 	return ""
 }
 
-// SessionRows returns rows that name sessions, for lists to choose from.
+// SessionRows returns a row for each session of heads, with an id that is unambiguous among all.
 func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]any {
 	short := ShortIDs(t, all)
 	rows := make([][]any, len(heads))
@@ -123,7 +123,7 @@ func MoveToFront[T any](all []T, first func(T) bool) {
 	copy(all, front)
 }
 
-// SentenceCase returns a text as a sentence.
+// SentenceCase returns a text with a capital first letter and a full stop.
 func SentenceCase[T ~string](text T) T {
 	return T(strings.ToUpper(string(text[:1])) + strings.TrimSuffix(string(text[1:]), ".") + ".")
 }
@@ -131,7 +131,7 @@ func SentenceCase[T ~string](text T) T {
 // AtRisk is the word for the severity Latent in output.
 const AtRisk = "at risk"
 
-// SeverityWord returns the severity in its colour.
+// SeverityWord returns the word for a severity in its colour.
 func SeverityWord(s repair.Severity) term.Text {
 	switch s {
 	case repair.Broken:
@@ -160,7 +160,7 @@ func ClassWords(class string) string {
 	return strings.ReplaceAll(class, "_", " ")
 }
 
-// SessionLine returns the id, title, folder and age of a session.
+// SessionLine returns the id, title, folder and age of a session on one line.
 func SessionLine(h change.Head) term.Text {
 	parts := []term.Text{term.Bold(h.ID)}
 	if h.ID == "" {

@@ -136,7 +136,7 @@ func (s *cleanSelection) selectSessions(ctx context.Context, env *frame.Env, c *
 	}
 	found, stay, err := c.Select(ctx, here)
 	if stay > 0 {
-		env.Say("%s: a subagent was used later, or a session that was forked from it stays.", term.CountWords(stay, "session stays", "sessions stay"))
+		env.Say("%s, because a subagent was used later, or a session was forked from it that stays.", term.CountWords(stay, "session stays", "sessions stay"))
 	}
 	return found, err
 }
@@ -192,8 +192,8 @@ moved to the journal, and "mend undo" restores them.`,
 	return cmd
 }
 
-// findImages finds the files to remove from the sessions of one store. They are planned again, one at a time,
-// when they are removed.
+// findImages finds the images and other files to remove from the sessions of one store. The plan of a session is made
+// again when they are removed.
 func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []change.Head) (x *cleaning, err error) {
 	propose := func(h change.Head) (change.Plan, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
@@ -239,7 +239,7 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 	return x, nil
 }
 
-// freedBytes returns how many bytes smaller the records are after a plan.
+// freedBytes returns by how many bytes a plan makes the records smaller.
 func freedBytes(p change.Plan) (n int64) {
 	for _, o := range p.Ops {
 		n += int64(o.Pre.Size() - o.Post.Size())
@@ -306,29 +306,29 @@ func runClean(ctx context.Context, env *frame.Env, f frame.WriteFlags, what stri
 	})
 }
 
-// A cleaning is the data to remove from one store.
+// A cleaning is the removal of data from one store.
 type cleaning struct {
 	cleanedJSON
 	store   *mend.Store
-	what    string       // in a sentence
-	failed  []frame.Step // have no plan
+	what    string       // describes the data in a sentence
+	failed  []frame.Step // steps without a plan
 	partly  bool         // a step failed
 	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
-	pages   bool         // only free pages
-	images  bool         // the images move into the journal
-	moved   bool         // only forget frees the bytes
+	pages   bool         // only free pages are returned
+	images  bool         // images and other files move into the journal
+	moved   bool         // the data was only moved: "mend forget" frees its space
 	discard func() error // nil: nothing to discard
-	made    int          // the number of entries made
-	first   change.Entry // of them
+	made    int          // number of entries made
+	first   change.Entry // the first of these entries
 }
 
 func cleaningOf(c *mend.Store) *cleaning {
 	return &cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
 }
 
-// cleanEach cleans all stores, and prints what was removed, or the text in none if nothing was. Stores without such
-// data are left out.
+// cleanEach cleans all stores, and prints what was removed, or the text none if there was nothing to remove. It skips
+// stores that cannot have such data.
 func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none string, find func(*mend.Store) (*cleaning, error)) (left error) {
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	var all []*cleaning
@@ -336,7 +336,7 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 	var steps []iter.Seq[frame.Step]
 	for _, c := range clients {
 		x, err := find(c)
-		if x.discard != nil { // files that no plan has moved
+		if x.discard != nil { // it removes files that no plan has moved
 			defer func() { left = env.Both(ctx, left, x.discard()) }()
 		}
 		switch {
@@ -528,7 +528,7 @@ type cleanedSession struct {
 	Title   string `json:"title"`
 }
 
-// largestSessions is how many sessions are listed.
+// largestSessions is how many of the largest sessions are listed.
 const largestSessions = 10
 
 // A CleanAnswer is the answer of clean.
@@ -604,7 +604,7 @@ func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions
 	for _, s := range sessions[:min(len(sessions), largestSessions)] {
 		title := show.SessionTitle(*s.Head)
 		if s.Directory == "" && s.Title == "" {
-			title = term.Faint("no session has this id")
+			title = term.Faint("(data of a session that does not exist)")
 		}
 		rows = append(rows, []any{"", term.Size(s.Total()), term.Bold(s.ID), term.Faint(env.AgeCell(show.Age(*s.Head))), title})
 	}

@@ -27,9 +27,9 @@ func Trim(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trim [SESSION]",
 		Short: "Make the next request smaller",
-		Long: `Trim marks outputs of tools, so that the agent sends "[Old tool result content
-cleared]" instead of them. The outputs stay in the store: you still see
-them, but the model no longer does. Undo removes the marks.
+		Long: `Trim marks outputs of tools, so that the agent sends "[Old tool result content cleared]"
+instead of them. The outputs stay in the store: you still see them, but the model no longer
+does. Undo removes the marks.
 
 Trim first marks outputs of calls that were repeated later, then the largest outputs,
 until the next request is small enough. If the model binds its thinking to the
@@ -128,11 +128,11 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 	return nil
 }
 
-// flagsText returns a text about the flag that would trim more than the request.
+// flagsText returns the end of a sentence: the flag with which trim would trim more; "" for none.
 func flagsText(r repair.TrimRequest) string {
 	switch {
 	case !r.Hard:
-		return "; --hard takes out files, texts and early turns, too"
+		return "; --hard also removes files, texts and early turns"
 	case r.KeepTurns > 0:
 		return "; --keep-turns 0 also trims " + term.CountWords(r.KeepTurns, "newest prompt and its answer", "newest prompts and their answers")
 	}
@@ -150,7 +150,7 @@ func printRemoved(t *term.Terminal, all []repair.RemovedContent) {
 	}
 }
 
-// printTurns prints the turns that are set aside, the first ones by their prompts.
+// printTurns prints how many turns are set aside, and the prompts of the first ones.
 func printTurns(t *term.Terminal, turns []repair.TakenTurn) {
 	const most = 3
 	if len(turns) == 0 {
