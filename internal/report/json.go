@@ -11,10 +11,10 @@ import (
 	"mend/change"
 )
 
-// freeFields are the fields that contain names chosen by the user, a tool or a provider.
+// freeFields are the fields whose values can have names chosen by a user, a tool or a provider.
 var freeFields = []string{"input", "metadata", "raw", "structured", "responseHeaders", "env", "variables", "options"}
 
-// wordFields are the fields with values of a fixed list.
+// wordFields are the fields whose values are words of a fixed list.
 var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant", "tool"}
 
 // idFields are the fields that contain ids, with the kind of id.
@@ -64,7 +64,7 @@ func contentOf(ref change.Ref, i *change.Image) any {
 	return members
 }
 
-// addIDsIn adds the ids in a value: the values of idFields, outside of free fields.
+// addIDsIn adds the ids in a value: the values of idFields, except in free fields.
 func (r *redactor) addIDsIn(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -84,11 +84,11 @@ func (r *redactor) addIDsIn(v any) {
 	}
 }
 
-// maxMembers is how many members or elements of one value are compared.
+// maxMembers is how many members or elements of one value are shown.
 const maxMembers = 200
 
-// leaves yields the redacted leaf values in a value, with their paths. field is the name of the value's field; free
-// means that it is below a field with free content. Times are relative to zero.
+// leaves yields the redacted leaves of a value with their paths. field is the name of the value's field; free means
+// that it is in a free field. Times are relative to zero.
 func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yield func(path, value string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,7 +128,8 @@ func (r *redactor) stringValue(field, s string, free bool) string {
 // earliest is the smallest number that counts as a time: milliseconds since 1970, in 2001.
 const earliest = 1e12
 
-// number returns the redacted number: a time as the distance to the session's start, a count unchanged.
+// number returns a redacted number: a time as the distance to zero, the session's start; any other small number
+// unchanged.
 func number(n json.Number, free bool, zero int64) string {
 	switch f, err := n.Float64(); {
 	case free || err != nil:

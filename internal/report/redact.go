@@ -26,7 +26,7 @@ func newRedactor() *redactor {
 	return &redactor{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
 }
 
-// addID adds an id of a kind, such as "msg".
+// addID adds an id of a kind, such as "msg", with the next number of that kind.
 func (r *redactor) addID(kind, id string) {
 	if id != "" && r.ids[id] == "" {
 		r.counts[kind]++
@@ -90,7 +90,7 @@ func (r *redactor) text(s string) string {
 	return fmt.Sprintf("‹text %d: %s›", r.texts[s], form(s))
 }
 
-// form describes a text without its content.
+// form describes a text without its content: its length, and unusual characters.
 func form(s string) string {
 	parts := []string{count(utf8.RuneCountInString(s), "character")}
 	if n := strings.Count(s, "\n"); n > 0 {
@@ -120,8 +120,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// vocabulary has the words of mend's own sentences and of the names of fields and types. TestVocabulary
-// generates words.txt from the source.
+// vocabulary has the words of mend's own sentences, and of the names of fields and types. TestVocabulary generates the
+// list, words.txt, from the source.
 var vocabulary = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(wordList) {
@@ -141,7 +141,8 @@ func isKnown(word string) bool {
 	return vocabulary()[strings.ToLower(word)]
 }
 
-// isKnownValue reports whether all words of a value are known. Paths and sentences do not have the form of a value.
+// isKnownValue reports whether a text has the form of a value, which paths and sentences do not have, and all its words
+// are known.
 func isKnownValue(s string) bool {
 	if len(s) > 40 || !valueForm().MatchString(s) {
 		return false

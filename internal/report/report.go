@@ -32,26 +32,26 @@ import (
 // A Source has the content of a page.
 type Source struct {
 	Program string // the version of mend and the system
-	Agent   string // the agent and the diagnosed version
+	Agent   string // the agent and its version
 	Layout  string // of the store
 
 	Head       change.Head
 	Request    *request.Request // the next request; nil if unknown
 	NoRequest  string           // why the request is unknown
 	Provider   string           // the API of the request
-	Turn       string           // a format with one number: the path of a turn in its errors
-	Block      string           // the path of a block in its errors
+	Turn       string           // a format with one number: the path of a turn in the errors of the API
+	Block      string           // a format with one number: the path of a block in these errors
 	Violations []request.Violation
 	Thinking   bool
 	Diagnoses  []repair.Diagnosis // of the present session
 
 	Fixed     []repair.Diagnosis // by the planned repair
-	Ops       []change.Op
-	Remaining []repair.Diagnosis // after it
+	Ops       []change.Op        // of the planned repair
+	Remaining []repair.Diagnosis // after the planned repair
 	Proof     []string           // the checks, as sentences
 }
 
-// The limits of a page. It shows how much is left out.
+// The limits of a page. The page shows how much is left out.
 const (
 	maxTurns     = 400 // of a request: the newest, and those with violations
 	maxOps       = 100
@@ -61,8 +61,8 @@ const (
 //go:embed page.css
 var style string
 
-// Write writes the page. Non-printable characters are written as escapes such as \u001b, because the page may
-// be shown on a terminal, and because they may change the direction of its text.
+// Write writes the page. It writes non-printable characters as escapes such as \u001b: the page may be shown on a
+// terminal, and some of them change the direction of text.
 func Write(w io.Writer, s Source) error {
 	r := newRedactor()
 	collectIDs(r, s)
@@ -88,7 +88,7 @@ func (r *redactor) page(s Source) g.Node {
 		h.Body(
 			h.H1(g.Text("Session "+r.id(s.Head.ID))),
 			h.P(h.Class("summary"), g.Text(r.summary(s))),
-			h.P(h.Class("note"), g.Text("Texts, titles, paths, commands, names and ids are replaced. Equal texts have the same number. What stays: sizes, types, field names, built-in tool names, and times relative to the start of the session. Everything else is a number.")),
+			h.P(h.Class("note"), g.Text("Texts, titles, paths, commands, names and ids are replaced. Equal texts have the same number. What stays: sizes, types, field names, built-in tool names, and times relative to the start of the session. Everything else is replaced by a number.")),
 			r.facts(s),
 			h.H2(h.ID("findings"), g.Text("Findings")),
 			r.findings(s.Diagnoses),
@@ -104,7 +104,7 @@ func (r *redactor) page(s Source) g.Node {
 	))
 }
 
-// summary returns the problem and its solution in one line.
+// summary returns the worst finding and the size of the repair in one sentence.
 func (r *redactor) summary(s Source) string {
 	if len(s.Diagnoses) == 0 {
 		return "Nothing is broken."
@@ -132,7 +132,7 @@ func (r *redactor) facts(s Source) g.Node {
 		{"agent", s.Agent},
 		{"store", s.Layout},
 		{"model", model},
-		{"its API", s.Provider},
+		{"API", s.Provider},
 		{"title", r.text(s.Head.Title)},
 		{"folder", r.text(s.Head.Directory)},
 	}
@@ -191,7 +191,7 @@ func (r *redactor) request(s Source) g.Node {
 	}
 	counts := fmt.Sprintf("%s, %s, %s.", count(len(s.Request.Turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
 	if left > 0 {
-		counts += fmt.Sprintf(" %s of the first are left out.", count(left, "message"))
+		counts += fmt.Sprintf(" The first %s without a violation are left out.", count(left, "message"))
 	}
 	return g.Group{h.P(h.Class("soft"), g.Text(counts)), r.violations(byPlace[[2]int{-1, -1}]), shown}
 }
@@ -215,7 +215,7 @@ func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]re
 	return h.Div(h.Class(classWithViolations("turn "+role, whole)), h.Div(h.Span(h.Class("role"), g.Textf(s.Turn, n)), g.Text(" "+role)), blocks, r.violations(whole))
 }
 
-// classWithViolations returns the class of an element, extended if it has violations.
+// classWithViolations returns the CSS class of an element, and adds one if the element has violations.
 func classWithViolations(class string, wrong []request.Violation) string {
 	if len(wrong) > 0 {
 		class += " broken"
@@ -293,7 +293,8 @@ func (r *redactor) fix(s Source) g.Node {
 	return all
 }
 
-// diff returns the removed and added values of a record, and what kind of record it is. Times are relative to zero.
+// diff returns the removed and added values of a record, and its unchanged words such as its type. Times are relative
+// to zero.
 func (r *redactor) diff(o change.Op, zero int64) (lines g.Group) {
 	if o.Ref.Kind == change.KindFolder || o.Ref.Kind == change.KindFile {
 		return nil

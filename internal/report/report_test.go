@@ -92,7 +92,7 @@ func TestWrite(t *testing.T) {
 	if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && !strconv.IsPrint(c) }); i >= 0 {
 		t.Errorf("the page has %q", text[i:i+20])
 	}
-	for _, want := range []string{"messages.600<", "more changes", "more lines", "messages of the first are left out"} {
+	for _, want := range []string{"messages.600<", "more changes", "more lines", "messages without a violation are left out"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -16,7 +16,7 @@ import (
 // ErrDeclined means that the user answered no.
 var ErrDeclined error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
 
-// ErrCannotAsk means that no question can be asked.
+// ErrCannotAsk means that mend cannot ask a question.
 var ErrCannotAsk error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation")
 
 // MayAsk returns an error that wraps [ErrCannotAsk] if there is no terminal, and in JSON mode.
@@ -30,7 +30,7 @@ func (t *Terminal) MayAsk() error {
 	return nil
 }
 
-// An Answer is a word that a question accepts, with its meaning. Its key is the first letter.
+// An Answer is a word that a question accepts, and what it means. The first letter of the word is its key.
 type Answer [2]string
 
 func (w Answer) key() string { return w[0][:1] }
@@ -43,7 +43,7 @@ func (t *Terminal) Input() *bufio.Reader {
 	return t.stdin
 }
 
-// DiscardTyped drops the rest of a pasted text, so that it does not answer a question and is not run by the shell.
+// DiscardTyped drops the rest of a pasted text, which would otherwise answer the next question, or be run by the shell.
 func (t *Terminal) DiscardTyped() {
 	_, _ = t.Input().Discard(t.Input().Buffered())
 	if tty, ok := t.In.(*os.File); ok {

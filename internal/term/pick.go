@@ -16,7 +16,7 @@ type picker struct {
 	title  string
 	rows   [][]any
 	texts  []string // the rows in lower case, for the filter
-	fit    []int    // the rows that match the filter
+	fit    []int    // the indexes of the rows that match the filter
 	filter string
 	cursor int // an index of fit
 	top    int // the index in fit of the first visible row
@@ -25,7 +25,7 @@ type picker struct {
 	done   bool
 }
 
-// pickerFrame is the number of lines of a picker besides its rows.
+// pickerFrame is the number of lines that a picker shows besides the rows.
 const pickerFrame = 3
 
 func newPicker(title string, rows [][]any) *picker {

@@ -46,19 +46,19 @@ func (p *Progress) Clear() {
 	p.width = 0
 }
 
-// Busy shows a text on the terminal after a while, until the returned function is called.
+// Busy shows a text on the terminal, but not before progressDelay, until the returned function is called.
 func (t *Terminal) Busy(what string) (done func()) {
 	if !t.CanDraw || t.JSON {
 		return func() {}
 	}
-	said := make(chan struct{})
+	shown := make(chan struct{})
 	timer := time.AfterFunc(progressDelay, func() {
 		fmt.Fprintf(t.Err, "\r%s", what)
-		close(said)
+		close(shown)
 	})
 	return func() {
 		if !timer.Stop() {
-			<-said
+			<-shown
 			fmt.Fprintf(t.Err, "\r%*s\r", len(what), "")
 		}
 	}

@@ -30,7 +30,7 @@ type Terminal struct {
 	ErrWidth int  // columns to which messages on Err are wrapped; 0 without a terminal
 	JSON     bool // the answer is one JSON object: texts are not printed, and nothing is asked
 
-	lost   error         // the first failure to write to Out
+	failed error         // the first failure to write to Out
 	stdin  *bufio.Reader // see [Terminal.Input]
 	noting sync.Mutex
 	noted  map[string]bool // the texts that Note has printed
@@ -66,13 +66,13 @@ func (t *Terminal) Write(b []byte) (int, error) {
 }
 
 func (t *Terminal) keep(err error) {
-	if err != nil && t.lost == nil && !errors.Is(err, syscall.EPIPE) {
-		t.lost = err
+	if err != nil && t.failed == nil && !errors.Is(err, syscall.EPIPE) {
+		t.failed = err
 	}
 }
 
 // WriteError returns the first error of standard output, nil if everything was written.
-func (t *Terminal) WriteError() error { return t.lost }
+func (t *Terminal) WriteError() error { return t.failed }
 
 // Buffer buffers standard output until the returned function is called.
 func (t *Terminal) Buffer() (end func()) {
@@ -92,7 +92,7 @@ func (t *Terminal) Printf(format string, args ...any) {
 	}
 }
 
-// write writes a text.
+// write writes a text, with ordinary blanks for the hard ones.
 func write(w io.Writer, text Text) {
 	_, _ = io.WriteString(w, strings.ReplaceAll(string(text), hardBlank, " ")) // see [Terminal.WriteError]
 }
@@ -138,10 +138,10 @@ func (t *Terminal) PrintRows(rows [][]any, indent string) {
 // wide is the minimum number of columns for a table in its long form.
 const wide = 100
 
-// IsNarrow reports whether a table must have its short form.
+// IsNarrow reports whether the terminal has room only for the short form of a table.
 func (t *Terminal) IsNarrow() bool { return t.Width > 0 && t.Width < wide }
 
-// AgeCell returns an [Age], in a narrow terminal in the form "3d".
+// AgeCell returns text, the result of [Age], for a cell of a table: on a narrow terminal in a short form such as "3d".
 func (t *Terminal) AgeCell(text string) string {
 	if !t.IsNarrow() || text == "" {
 		return text
@@ -158,7 +158,7 @@ func (t *Terminal) AgeCell(text string) string {
 	return fmt.Sprint(n) + short
 }
 
-// TextWidth returns the width to which text is wrapped: $COLUMNS or the terminal's, within limits.
+// TextWidth returns the width to which text is wrapped: $COLUMNS, or else the terminal's, from minWidth to maxWidth.
 func (t *Terminal) TextWidth() int {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if width <= 0 {

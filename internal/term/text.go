@@ -15,11 +15,12 @@ import (
 	"github.com/fatih/color"
 )
 
-// A Text is text for a terminal: escaped, except for the colours and line ends of this package. Outside this package,
-// only constants become a Text. The printing functions accept any value, and escape it if it is not a Text.
+// A Text is text for a terminal in which everything is escaped except the colours and line ends of this package.
+// Other packages convert only constants to a Text. The printing functions accept any value, and escape it unless it
+// is a Text.
 type Text string
 
-// The styles. Colours are used if standard output is a terminal and NO_COLOR is not set.
+// The styles. They have an effect if standard output is a terminal and NO_COLOR is not set.
 var (
 	Bold    = style(color.Bold)
 	Faint   = style(color.Faint)
@@ -30,7 +31,7 @@ var (
 	Removed = style(color.FgRed)
 )
 
-// style returns a function that gives a value the attributes.
+// style returns a function that formats a value with the attributes.
 func style(attributes ...color.Attribute) func(value any) Text {
 	c := color.New(attributes...)
 	return func(value any) Text { return Text(c.Sprint(toText(value))) }
@@ -54,7 +55,7 @@ func Sprintf(format string, args ...any) Text {
 	return Text(fmt.Sprintf(format, args...))
 }
 
-// isNumber reports whether a value is a number or a boolean without a text of its own.
+// isNumber reports whether a value is a number or a boolean, and has no method that returns a text.
 func isNumber(value any) bool {
 	switch value.(type) {
 	case nil, error, fmt.Stringer:
@@ -78,7 +79,7 @@ func Join(texts []Text, separator Text) Text {
 	return Text(b.String())
 }
 
-// hardBlank is a blank at which text is not wrapped.
+// hardBlank is a blank at which text is not wrapped. It is printed as an ordinary blank.
 const hardBlank = "\u00a0"
 
 // Command formats a command within a sentence: bold, and on one line.
@@ -112,7 +113,7 @@ func Escape(s string) Text {
 // several people and in Persian words.
 func isJoiner(c rune) bool { return c == '\u200d' || c == '\u200c' }
 
-// isJoined reports whether the rune may stand beside a joiner.
+// isJoined reports whether a joiner may be next to the rune.
 func isJoined(c rune) bool { return c > unicode.MaxLatin1 && c != utf8.RuneError && strconv.IsPrint(c) }
 
 // runeAt returns the first rune of a string, 0 if it is empty.
@@ -144,7 +145,7 @@ func OneLine(s string, n int) string {
 // Sentence returns a text on one line, without its final period.
 func Sentence(s string) string { return strings.TrimSuffix(OneLine(s, 500), ".") }
 
-// FirstSentence returns the first sentence of a text, without its full stop.
+// FirstSentence returns the first sentence of a text, without its final period.
 func FirstSentence(text string) string {
 	if i := strings.Index(text, ". "); i >= 0 {
 		text = text[:i]

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The widths for which text is wrapped.
+// The widths to which text is wrapped.
 const (
 	defaultWidth = 80
 	minWidth     = 40
@@ -21,8 +21,8 @@ type Row [2]Text
 // listRow matches a row of a definition list: an indented term, two spaces, its meaning.
 var listRow = regexp.MustCompile(`^  (\S.*?)(?:  +(\S.*))?$`)
 
-// Rows splits a text into rows. Lines of a paragraph are joined. A line with a larger indent than a term continues the
-// term's meaning.
+// Rows splits a text into rows. It joins the lines of a paragraph. A line that is indented more than a term continues
+// the text of that term.
 func Rows(text string) []Row {
 	var rows []Row
 	for line := range strings.Lines(strings.Trim(text, "\n") + "\n\n") {
@@ -47,8 +47,7 @@ func Rows(text string) []Row {
 // WrapText wraps a text of paragraphs and definition lists.
 func WrapText(text string, width int) Text { return WrapRows(Rows(text), 0, width) }
 
-// WrapRows wraps rows. The meanings of a definition list start at a common column, which is at least the
-// given one.
+// WrapRows wraps rows. The texts of a definition list start at a common column, which is at least the given one.
 func WrapRows(rows []Row, column, width int) Text {
 	for _, r := range rows {
 		if n := ansi.StringWidth(string(r[0])); r[0] != "" && n <= width/2-4 {

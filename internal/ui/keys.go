@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// helpRows are the keys with longer descriptions than the last line has room for.
+// helpRows are all keys, with longer descriptions than there is room for on the last line.
 var helpRows = [][2]string{
 	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
 	{"Enter →", "read the conversation; there Enter shows long texts in full"},
@@ -18,10 +18,10 @@ var helpRows = [][2]string{
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
 	{"r", "repair the session, or bring it back"},
 	{"a", "repair all broken sessions that the filter shows"},
-	{"u", "undo the newest repair of the session, or else the newest of all"},
-	{"U", "undo the newest operation of all"},
+	{"u", "undo the newest repair of the session, or else the newest of all sessions"},
+	{"U", "undo the newest operation of all sessions"},
 	{"R", "redo what u undid"},
-	{"l", "journal: what was done; u and R are for the selected line there"},
+	{"l", "journal: what was done; there u and R are for the selected line"},
 	{"e c", "explain the findings; show the command that continues it"},
 	{"s", "scan again (changes by an agent appear without it)"},
 	{"q", "quit; a change that is being written is finished first"},
@@ -37,7 +37,7 @@ func (m *model) helpLines() (lines []Line) {
 	return append(lines, Line{}, Line{Text: "Nothing is written before you have seen it and pressed y. It is written to the journal first, and can be undone."})
 }
 
-// shortHelp returns the keys of the last line. The last of them is always shown.
+// shortHelp returns the keys for the last line of the screen. The last of these keys is always shown.
 func (m *model) shortHelp() []string {
 	repair := "r repair"
 	switch s, ok := m.selectedSession(); {
@@ -81,7 +81,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		m.goBack()
 	case key == "q":
 		return m.quit()
-	case m.title != "": // the text may be about another session
+	case m.title != "": // the other keys are for the list, and the text may be about another session
 	case key == "?":
 		m.title, m.text = "Keys", scroller{text: m.helpLines()}
 	case key == "enter" && m.right:
@@ -104,7 +104,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// goBack cancels the read or plan in progress, or else leaves the view or the selection.
+// goBack cancels the work in progress, or else leaves the text, the right side or the journal, or clears the filter.
 func (m *model) goBack() {
 	switch {
 	case m.running != "" && !m.writing:
@@ -138,7 +138,7 @@ func (m *model) revert(redo bool) tea.Cmd {
 	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, e.ID, redo) })
 }
 
-// quit closes the screen, after a change that is being written is done.
+// quit closes the screen. If a change is being written, it does so after the change.
 func (m *model) quit() tea.Cmd {
 	if m.writing {
 		m.closing = true
@@ -246,7 +246,7 @@ func (m *model) repair(all []Session) tea.Cmd {
 	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Repair(ctx, all) })
 }
 
-// scroll moves the list or the text with the focus, and reports whether the key scrolls.
+// scroll moves the list or the text that has the focus, and reports whether the key is one that scrolls.
 func (m *model) scroll(key string) bool {
 	const far = 1 << 40
 	page := max(m.bodyHeight()-1, 1)

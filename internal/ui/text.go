@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A Style is the look of a line. Without styles the text means the same.
+// A Style is the look of a line. It carries no meaning that the text does not have.
 type Style int
 
 // The styles of lines.
@@ -38,8 +38,8 @@ type Line struct {
 	Style  Style
 	Indent int  // columns before each row
 	One    bool // a single row, cut to the width
-	Most   int  // maximum rows unless whole texts are shown; 0 for all
-	Mark   bool // a broken item
+	Most   int  // maximum number of rows unless texts are shown in full; 0 for no maximum
+	Mark   bool // n and N go to it: it is about damage
 }
 
 type row struct {
@@ -56,14 +56,14 @@ type scroller struct {
 	top   int
 }
 
-// layout wraps the text to a width, unless it has that width.
+// layout wraps the text to a width; with whole it shows texts in full. It does nothing if neither has changed.
 func (s *scroller) layout(width int, whole bool) {
 	if s.width == width && s.whole == whole {
 		return
 	}
 	before := len(s.rows)
 	s.rows, s.width, s.whole = nil, width, whole
-	defer func() { // the top row stays in place
+	defer func() { // keep the position in the text
 		if before > 0 {
 			s.top = s.top * len(s.rows) / before
 		}
@@ -98,10 +98,10 @@ func (s *scroller) window(height int) []row {
 	return s.rows[s.top:min(s.top+height, len(s.rows))]
 }
 
-// seek scrolls to the next broken item after the top of the screen, or to the previous one, and continues at the other
-// end of the text. It reports whether there is a broken item.
+// seek scrolls to the next marked row, or with by = -1 to the previous one, and continues at the other end of the text.
+// It reports whether there is a marked row.
 func (s *scroller) seek(by, height int) bool {
-	const above = 6 // rows shown above it
+	const above = 6 // rows shown above the marked one
 	at := min(s.top+above, len(s.rows)-1)
 	for i := 1; i <= len(s.rows); i++ {
 		n := (at + by*i + 2*len(s.rows)) % len(s.rows)
@@ -114,7 +114,7 @@ func (s *scroller) seek(by, height int) bool {
 	return false
 }
 
-// position returns how much of the text is above the end of the screen; "" if all is shown.
+// position returns which part of the text is above the end of the screen, in percent; "" if all of it fits.
 func (s *scroller) position(height int) string {
 	if len(s.rows) <= height {
 		return ""
@@ -128,9 +128,9 @@ type cursor struct{ at, top int }
 // move moves the cursor in a list of n items.
 func (c *cursor) move(by, n int) { c.at = max(min(c.at+by, n-1), 0) }
 
-// window returns the range of the n rows that a screen of that height shows if the cursor is at row at.
+// window returns the range of the n rows of a list that a screen of that height shows if the cursor is at row at.
 func (c *cursor) window(at, n, height int) (from, to int) {
-	if at == 1 { // the heading above the first item
+	if at == 1 { // show the heading above the first item
 		at = 0
 	}
 	c.top = max(min(c.top, at, n-height), at-height+1, 0)
@@ -140,13 +140,13 @@ func (c *cursor) window(at, n, height int) (from, to int) {
 // cut returns a text on one row of at most width columns.
 func cut(s string, width int) string { return ansi.Truncate(s, width, "…") }
 
-// pad returns a text as exactly width columns.
+// pad returns a text cut or filled to exactly width columns.
 func pad(s string, width int) string {
 	s = cut(s, width)
 	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
 }
 
-// clean replaces control characters; with rows newlines stay.
+// clean replaces control characters. Newlines stay if rows is true.
 func clean(s string, rows bool) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	if !rows {

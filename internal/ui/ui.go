@@ -1,6 +1,6 @@
 // Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right the
-// conversation of the selected session, or the changes of a repair. It treats sessions and repairs as texts: a
-// [Backend] provides and changes them. The user sees each change and agrees to it first.
+// conversation of the selected session, or the changes of a repair. A [Backend] provides all of this as texts, and
+// makes the changes. The user sees each change and agrees to it first.
 //
 // It may import internal/term. Read [Run] first.
 //
@@ -26,7 +26,7 @@ type Session struct {
 	Title     string
 	Folder    string
 	Time      time.Time // last used
-	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" for a session of which only a copy is left
+	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" if only a copy of the session is left
 	What      string    // a short description of the findings
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
 	Lost      bool      // its content must be restored, not repaired
@@ -45,7 +45,7 @@ type Item struct {
 type Fault struct {
 	Broken bool // otherwise it is at risk, or has lost content
 	Why    string
-	Fix    string // the effect of a repair, its loss, or why there is none
+	Fix    string // the effect and the loss of a repair, or why there is none
 }
 
 // An Entry is a line of the journal: the changes of one run of mend.
@@ -59,16 +59,17 @@ type Entry struct {
 
 // A Change is a planned change for the user to confirm.
 type Change struct {
-	Question string
-	Lines    []Line // its description
+	Question string // or if Apply is nil, why there is nothing to do
+	Lines    []Line // describe the change
 	About    []Session
-	// Apply makes the change and describes the result in a sentence, even if only a part was done.
+	// Apply makes the change. It describes the result in a sentence, also if only a part was done; nil if there is
+	// nothing to do.
 	Apply func(ctx context.Context) (string, error)
 }
 
-// Progress is a step of a scan.
+// Progress is the progress of a scan.
 type Progress struct {
-	Found       []Session // sessions examined since the last step
+	Found       []Session // sessions examined since the last report
 	Done, Total int
 }
 
@@ -79,28 +80,28 @@ type Backend interface {
 	Scan(ctx context.Context, report func(Progress)) error
 	// Follow calls report with each session that its agent changes, until ctx ends.
 	Follow(ctx context.Context, since time.Time, report func(Session))
-	// Examine examines one session again.
+	// Examine examines a session again, and returns its line.
 	Examine(ctx context.Context, s Session) (Session, error)
 	// Conversation returns the conversation.
 	Conversation(ctx context.Context, s Session) ([]Item, error)
-	// Changes returns the changes of a repair, or of restoring the session.
+	// Changes returns the changes that a repair or a restore of the session would make.
 	Changes(ctx context.Context, s Session) ([]Line, error)
 	// Explain explains the findings of a session, wrapped to a number of columns.
 	Explain(ctx context.Context, s Session, width int) ([]Line, error)
-	// Continue says in a sentence how to continue the session.
+	// Continue returns a sentence about how to continue the session.
 	Continue(ctx context.Context, s Session) (string, error)
 
 	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
-	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it takes the newest
-	// entry of the session; without a session, the newest of all sessions.
+	// Revert plans to undo an entry of the journal, or with redo to apply it again. If id is "", that is the newest
+	// entry of the session; if s is the zero value, the newest of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
 
 	// Journal lists the entries, newest first.
 	Journal(ctx context.Context) ([]Entry, error)
 	// Show describes an entry, wrapped to a number of columns.
 	Show(ctx context.Context, id string, width int) ([]Line, error)
-	// Notes returns notes for the user, each text once.
+	// Notes returns all notes for the user so far, each text once.
 	Notes() []string
 }
 
@@ -123,7 +124,7 @@ func Run(ctx context.Context, b Backend, options ...tea.ProgramOption) error {
 // key names a session.
 func (s Session) key() string { return s.ID + "\x00" + s.Store }
 
-// A lane is work in the background; starting new work cancels the previous one.
+// A lane runs one piece of work in the background: new work cancels the previous work.
 type lane struct {
 	n      int
 	cancel func()
@@ -145,16 +146,16 @@ type model struct {
 	backend       Backend
 	width, height int
 	now           func() time.Time
-	pause         time.Duration // before the selected session is read
+	pause         time.Duration // how long a session must be selected before it is read
 
-	work    lane   // started by the user
-	running string // a description of that work, "" for none
-	writing bool   // a change is being written: the screen must not close
-	closing bool   // the user wants to quit
-	message string // the last result
-	failed  bool   // the message is an error
-	about   []string
-	noted   int // number of notes shown
+	work    lane     // started by the user
+	running string   // a description of that work, "" for none
+	writing bool     // a change is being written: the screen must not close
+	closing bool     // the user wants to quit
+	message string   // the last result
+	failed  bool     // the message is an error
+	about   []string // the keys of the sessions that the message is about
+	noted   int      // number of notes shown
 
 	sessions []Session // in list order
 	known    map[string]Session
@@ -162,7 +163,7 @@ type model struct {
 	scanning bool
 	began    time.Time // of the first scan
 	filter   struct {
-		text   string // the listed sessions have every word of it
+		text   string // only sessions with every word of it are listed
 		typing bool
 	}
 	list cursor
@@ -174,13 +175,13 @@ type model struct {
 	right   bool // the right side has the focus
 	changes bool // the right side shows the changes by a repair instead of the conversation
 	look    lane
-	shownID string // the content of the right side
+	shownID string // names the content of the right side, see subject
 	pane    scroller
 	have    bool // the content was read
 	loading bool
-	whole   bool // texts are shown in full length
+	whole   bool // texts are shown in full
 
-	title  string // of a text above all, "" for none
+	title  string // of a text over the whole screen, "" for none
 	text   scroller
 	asking *Change // the change to confirm
 }
@@ -250,11 +251,11 @@ func (m *model) scan() tea.Cmd {
 	})
 }
 
-// start runs requested work in the background, and then the function that the work returns. It replaces other work,
-// except a change that is being written.
+// start runs work that the user asked for in the background, and then the function that the work returns. It cancels
+// the previous work, but refuses to start while a change is written.
 func (m *model) start(what string, work func(context.Context) func() tea.Cmd) tea.Cmd {
 	if m.writing {
-		m.say("Wait: the change is written.", nil)
+		m.say("Wait: a change is being written.", nil)
 		return nil
 	}
 	ctx, n := m.work.next(m.ctx)
@@ -276,7 +277,7 @@ func (m *model) fail(err error) bool {
 	return err != nil
 }
 
-// say shows a message about sessions in their present state.
+// say shows a text or an error. about has the keys of sessions: if one of these changes, the message is dropped.
 func (m *model) say(text string, err error, about ...string) {
 	if err != nil {
 		text = strings.TrimSpace(text + " " + err.Error())
@@ -317,8 +318,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// updateSession updates a session that mend or another program has changed. Messages and plans about its former
-// state are dropped.
+// updateSession updates a session that mend or another program has changed. It drops messages and plans about the
+// former state of the session.
 func (m *model) updateSession(s Session) tea.Cmd {
 	before, key := m.known[s.key()], s.key()
 	m.addSessions([]Session{s})
@@ -346,8 +347,8 @@ func (m *model) updateSession(s Session) tea.Cmd {
 const (
 	groupBroken = iota
 	groupRisk
-	groupMissing
 	groupLost
+	groupRestorable
 	groupHealthy
 	groupArchived
 )
@@ -361,9 +362,9 @@ func (s Session) group() int {
 	case s.Lost && s.State == "archived":
 		return groupArchived
 	case s.Lost:
-		return groupLost
+		return groupRestorable
 	case s.Severity == "lost":
-		return groupMissing
+		return groupLost
 	case s.Severity == "at risk":
 		return groupRisk
 	}
@@ -427,7 +428,8 @@ func (m *model) selectedEntry() (Entry, bool) {
 	return Entry{}, false
 }
 
-// subject returns an id for the content of the right side, "" for nothing, and the function that reads it.
+// subject returns an id for the content that the right side should show, "" for nothing, and the function that reads
+// it.
 func (m *model) subject() (id string, read func(context.Context) ([]Line, error)) {
 	if m.inJournal {
 		e, ok := m.selectedEntry()
@@ -453,7 +455,7 @@ func (m *model) subject() (id string, read func(context.Context) ([]Line, error)
 // read reads the text of the right side, unless it was read or is being read.
 func (m *model) read() tea.Cmd {
 	id, read := m.subject()
-	if id != m.shownID { // do not show the text of another session
+	if id != m.shownID { // the text shown is of another session
 		m.look.next(m.ctx)
 		m.shownID, m.pane, m.have, m.loading = id, scroller{}, false, false
 	}
@@ -463,7 +465,7 @@ func (m *model) read() tea.Cmd {
 	m.loading = true
 	ctx, n := m.look.next(m.ctx)
 	return func() tea.Msg {
-		select { // the cursor may move meanwhile
+		select { // the cursor may only be passing this session
 		case <-time.After(m.pause):
 		case <-ctx.Done():
 			return nil
@@ -479,10 +481,11 @@ func (m *model) read() tea.Cmd {
 	}
 }
 
-// reread reads the right side again after a change.
+// reread makes the next update read the right side again.
 func (m *model) reread() { m.have, m.loading = false, false }
 
-// fill shows a text that was read. A text that was shown before keeps its position.
+// fill shows a text that was read on the right side. If it replaces an older state of the same text, the position
+// stays.
 func (m *model) fill(lines []Line) {
 	again := len(m.pane.text) > 0
 	m.pane = scroller{text: lines, top: m.pane.top}
@@ -517,8 +520,8 @@ func (m *model) apply() tea.Cmd {
 	return cmd
 }
 
-// showResult shows the result of a change. If it is about one session, the cursor moves there, because R and u
-// act on it.
+// showResult ends a change. If the change was about one session, the cursor moves there, because u and R act on the
+// selected session.
 func (m *model) showResult() tea.Cmd {
 	m.writing = false
 	if i := slices.IndexFunc(m.matchingSessions(), func(s Session) bool { return slices.Contains(m.about, s.key()) }); i >= 0 && len(m.about) == 1 {

@@ -19,12 +19,12 @@ const (
 	frame         = 3  // rows besides the body: heading, status and keys
 	minBothSides  = 60 // columns for both sides
 	minAgentWidth = 46 // minimum columns of the left side at which it shows the agent
-	maxTextRows   = 12 // maximum rows of a text in a conversation
+	maxTextRows   = 12 // maximum rows of a text in a conversation that is not shown in full
 )
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
 
-// leftWidth returns the columns of the left side without the bar on its right.
+// leftWidth returns the columns of the left side, without the bar between the sides.
 func (m *model) leftWidth() int {
 	if m.width < minBothSides {
 		return m.width
@@ -96,7 +96,7 @@ func (m *model) textPage(title string) []string {
 	return m.textRows(title, "", &m.text, m.width, true)
 }
 
-// textRows returns the rows of a text, with a heading that has its title, its name and the position in it.
+// textRows returns the rows of a text, after a heading with its title, its name and the position in the text.
 func (m *model) textRows(title, name string, s *scroller, width int, focus bool) []string {
 	height := m.bodyHeight()
 	shown := s.window(height)
@@ -111,7 +111,7 @@ func (m *model) textRows(title, name string, s *scroller, width int, focus bool)
 	return lines
 }
 
-// leftSide returns the list, with the bar between the sides.
+// leftSide returns the rows of the list, with the bar between the sides.
 func (m *model) leftSide() []string {
 	width, height := m.leftWidth(), m.bodyHeight()
 	corner, bar := "┬", styles[Faint].Render("│")
@@ -159,8 +159,8 @@ func (m *model) leftSide() []string {
 	return lines
 }
 
-// listRows returns the rows of the list: the index of a fitting session, or -1 minus the index of a group for
-// its heading.
+// listRows returns the rows of the list: the index of a matching session, or for the heading of a group -1 minus the
+// group.
 func (m *model) listRows() (rows []int) {
 	group := -1
 	for i, s := range m.matchingSessions() {
@@ -173,7 +173,7 @@ func (m *model) listRows() (rows []int) {
 	return rows
 }
 
-var groupStyles = [...]Style{groupBroken: Bad, groupRisk: Warn, groupMissing: Warn, groupLost: Warn, groupHealthy: Good, groupArchived: Faint}
+var groupStyles = [...]Style{groupBroken: Bad, groupRisk: Warn, groupLost: Warn, groupRestorable: Warn, groupHealthy: Good, groupArchived: Faint}
 
 func (m *model) groupRow(group int, fit []Session, width int) string {
 	n := 0
@@ -191,7 +191,7 @@ func (m *model) sessionRow(s Session, selected bool, width int) string {
 	if width >= minAgentWidth {
 		text += pad(clean(s.Agent, false), 12) + " "
 	}
-	if s.Lost && s.group() == groupLost {
+	if s.Lost && s.group() == groupRestorable {
 		text += clean(s.State, false) + ": "
 	}
 	return m.listRow(text+titleOf(s), selected, width)
@@ -212,7 +212,7 @@ func (m *model) entryRow(e Entry, selected bool, width int) string {
 	return m.listRow(text+clean(e.Title, false), selected, width)
 }
 
-// listRow returns a row of a list. The selected one has a mark, and a colour while the list has the focus.
+// listRow returns a row of a list. The selected row has a mark, and is reversed while the list has the focus.
 func (m *model) listRow(text string, selected bool, width int) string {
 	if !selected {
 		return pad(" "+text, width)
@@ -275,7 +275,7 @@ func talkLines(items []Item) (lines []Line) {
 				style = Bad
 			}
 			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true, One: f == last})
-			if f != last { // describe only the first of a kind
+			if f != last { // of equal faults only the first has its fix
 				lines = append(lines, Line{Text: f.Fix, Indent: 4})
 			}
 			last = f
@@ -284,8 +284,8 @@ func talkLines(items []Item) (lines []Line) {
 	return lines
 }
 
-// status returns the rows with the running work and the last result, or else the row with facts about the
-// selected session. Further rows cover the end of the body.
+// status returns the rows with the running work and the last result, or else one row with facts about the selected
+// session. If there are several rows, they cover the end of the body.
 func (m *model) status() (rows []string) {
 	var parts []string
 	style, most := Plain, 1
@@ -342,7 +342,7 @@ func (m *model) facts() string {
 	return clean(strings.Join(facts, " · "), false)
 }
 
-// keys returns the last line. It omits keys that do not fit, except the last one; the help has all.
+// keys returns the last line of the screen. It omits keys that do not fit, but not the last one; the help has all keys.
 func (m *model) keys() string {
 	items := m.shortHelp()
 	last := items[len(items)-1]
