@@ -179,7 +179,7 @@ func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.R
 			}
 			list = append(list, r)
 		}
-		env.AnswerRepairs(list)
+		env.SetAnswers(show.RepairsAnswer{Repairs: list})
 		return nil
 	}
 	defer env.Buffer()()

@@ -115,11 +115,6 @@ func (env *Env) SetAnswer(name string, v any) {
 	env.Answer[name] = v
 }
 
-// AnswerRepairs sets the JSON answer to a list of repairs.
-func (env *Env) AnswerRepairs(list []show.RepairJSON) {
-	env.Answer = map[string]any{"repairs": list}
-}
-
 // HasSkipped reports whether [Env.NoteSkipped] was called.
 func (env *Env) HasSkipped() bool { return env.Answer["skipped"] != nil }
 

@@ -262,7 +262,7 @@ func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 		r := show.EntryJSON(e, ops)
 		r.Relate(related[e.ID])
 		r.Now = effect.JSON()
-		env.AnswerRepairs([]show.RepairJSON{r})
+		env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{r}})
 		return nil
 	}
 	env.Page(func(t *term.Terminal) { show.Entry(t, e, ops, related[e.ID], &effect, together) })

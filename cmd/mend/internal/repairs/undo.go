@@ -179,7 +179,7 @@ func (v *undoRun) revert(b *frame.Batch) error {
 		for _, s := range sessions {
 			named[s.Session] = named[s.Session] || len(s.Repairs) > 0
 		}
-		done.name = frame.NameRepairs(len(done.all), len(named), v.Entry(done.all[0]))
+		done.name = frame.NameRepairs(len(done.all), len(ids), v.Entry(done.all[0]))
 		question = term.Capitalize(v.Verb) + " " + done.name + "?"
 	}
 	return b.Run(v.flags, frame.Job{
