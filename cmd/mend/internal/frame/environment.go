@@ -69,7 +69,7 @@ func (env *Env) Report(err error) int {
 
 // printAnswer writes the JSON answer, including an error.
 func (env *Env) printAnswer(err error) error {
-	answer := env.newAnswer()
+	answer := map[string]any{"schemaVersion": SchemaVersion, "command": env.Command}
 	maps.Copy(answer, env.Answer)
 	if err != nil && !errors.Is(err, ErrProblems) {
 		answer["error"] = env.errorJSON(err)
@@ -92,7 +92,11 @@ func (env *Env) printAnswer(err error) error {
 
 // errorJSON returns an error in the form of a JSON answer.
 func (env *Env) errorJSON(err error) ErrorAnswer {
-	return ErrorAnswer{codeName(ExitCode(err)), env.Hint(err), err.Error()}
+	name := "signal"
+	if code := fail.Code(ExitCode(err)); code <= fail.Pending {
+		name = code.String()
+	}
+	return ErrorAnswer{name, env.Hint(err), err.Error()}
 }
 
 // An ErrorAnswer is an error in a JSON answer.
@@ -100,11 +104,6 @@ type ErrorAnswer struct {
 	Code    string `json:"code"`
 	Hint    string `json:"hint"` // what to do; "" if the message is enough
 	Message string `json:"message"`
-}
-
-// newAnswer returns the members common to all JSON answers.
-func (env *Env) newAnswer() map[string]any {
-	return map[string]any{"schemaVersion": SchemaVersion, "command": env.Command}
 }
 
 // SetAnswer sets a member of the JSON answer.

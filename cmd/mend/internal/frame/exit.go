@@ -23,16 +23,16 @@ const (
 	ExitSignalled = 128 // plus the number of the signal
 )
 
-// ExitCodes lists the exit codes for the help and for explain.
-var ExitCodes = []struct{ Code, Name, Meaning string }{
-	{"0", "", "done, or healthy"},
-	{"1", "problems", "problems found (scan), not everything could be fixed (fix), or the goal was not reached (trim)"},
-	{"2", "usage", "usage error, or an unknown session, repair or command"},
-	{"3", "conflict", "conflict: another program has changed the data; nothing was written"},
-	{"4", "unusable", "the store or the journal cannot be used"},
-	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo or resolve, or no compaction to remove"},
-	{"6", "pending", "a repair is still pending: run \"mend recover\""},
-	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
+// ExitCodes lists the exit codes for the help.
+var ExitCodes = []struct{ Code, Meaning string }{
+	{"0", "done, or healthy"},
+	{"1", "problems found (scan), not everything could be fixed (fix), or the goal was not reached (trim)"},
+	{"2", "usage error, or an unknown session, repair or command"},
+	{"3", "conflict: another program has changed the data; nothing was written"},
+	{"4", "the store or the journal cannot be used"},
+	{"5", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo or resolve, or no compaction to remove"},
+	{"6", "a repair is still pending: run \"mend recover\""},
+	{"130, 143", "interrupted; a change in progress was completed or rolled back"},
 }
 
 // ErrProblems only sets the exit code; the problems were reported.
@@ -62,14 +62,6 @@ func ExitCode(err error) int {
 	}
 	code, _ := fail.Classify(err)
 	return int(code)
-}
-
-// codeName returns the name of an exit code in JSON answers.
-func codeName(code int) string {
-	if code > ExitPending {
-		return "signal"
-	}
-	return fail.Code(code).String()
 }
 
 // Hint returns the user's next step for an error, in terms of this command line, or "".
