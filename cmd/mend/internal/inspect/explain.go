@@ -60,7 +60,7 @@ words of the output docs/glossary.md, for the settings "mend config".`,
 			}
 			var all []cobra.Completion
 			for _, t := range allTopics(env) {
-				if hasPrefixFold(t.Code, start) {
+				if strings.HasPrefix(strings.ToLower(t.Code), strings.ToLower(start)) {
 					all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
 				}
 			}
@@ -73,7 +73,7 @@ words of the output docs/glossary.md, for the settings "mend config".`,
 func allTopics(env *frame.Env) []topicJSON {
 	var all []topicJSON
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
-		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
+		all = append(all, topicJSON{Explanation: repair.ExplainSeverity(s), Kind: kindSeverity})
 	}
 	rules := ruleTopics(env)
 	all = append(all, classTopics(env, rules)...)
@@ -89,7 +89,7 @@ func ruleTopics(env *frame.Env) []topicJSON {
 			if e.Provider != "" {
 				kind = kindRule
 			}
-			t := newTopic(kind, e)
+			t := topicJSON{Explanation: e, Kind: kind}
 			i := slices.IndexFunc(all, func(o topicJSON) bool { return o.Code == t.Code })
 			if i < 0 {
 				all = append(all, t)
@@ -115,7 +115,7 @@ func classTopics(env *frame.Env, rules []topicJSON) []topicJSON {
 	}
 	var all []topicJSON
 	for _, c := range classes {
-		t := newTopic(kindClass, explainClass(env, c))
+		t := topicJSON{Explanation: explainClass(env, c), Kind: kindClass}
 		for _, r := range rules {
 			if string(r.Class) == t.Code {
 				t.Rules = append(t.Rules, r.Code)
@@ -135,10 +135,6 @@ func explainClass(env *frame.Env, c repair.Class) repair.Explanation {
 		}
 	}
 	return repair.ExplainClass(c)
-}
-
-func newTopic(kind string, e repair.Explanation) topicJSON {
-	return topicJSON{Explanation: e, Kind: kind}
 }
 
 // An ExplainAnswer is the answer of explain.
@@ -285,8 +281,4 @@ func providerName(name string) string {
 		"gemini": "Gemini API", "bedrock": "Bedrock Converse API",
 	}
 	return cmp.Or(names[name], name)
-}
-
-func hasPrefixFold(text, start string) bool {
-	return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start)
 }

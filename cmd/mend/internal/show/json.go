@@ -182,7 +182,7 @@ func digestJSON(d *change.Digest) *imageJSON {
 	}
 	i := &imageJSON{SHA256: hex.EncodeToString(d.SHA256[:]), Size: d.Size}
 	if d.Mode != 0 {
-		i.Mode = modeText(d.Mode)
+		i.Mode = fs.FileMode(d.Mode).String()
 	}
 	return i
 }
@@ -240,10 +240,6 @@ func NonNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-func modeText(m uint32) string {
-	return fs.FileMode(m).String()
 }
 
 // A KeptStateJSON is a copy that was made.
