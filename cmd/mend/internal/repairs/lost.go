@@ -26,10 +26,8 @@ var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
 
-// isOfApp reports whether a text is shown by a desktop app.
-func isOfApp(text string) bool { return ofApp().MatchString(text) }
-
-var ofApp = sync.OnceValue(func() *regexp.Regexp {
+// appError matches the errors of desktop apps that cannot find a session.
+var appError = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)session not found on disk|no cli sessions to import|tab points to no longer exists`)
 })
 
@@ -56,7 +54,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 	}
 	if name == "" {
 		printAPIError(env, readings[0])
-		if isOfApp(text) {
+		if appError().MatchString(text) {
 			return true, showContinue(ctx, env)
 		}
 		return true, runWay(ctx, env, f, readWays()[0])

@@ -102,7 +102,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		return err
 	}
 	if req.Error != nil && len(names) == 0 {
-		return repairByError(ctx, env, f, req, readings)
+		return repairCulprit(ctx, env, f, req, readings)
 	}
 	if req.Error != nil {
 		printAPIError(env, readings[0])
@@ -193,18 +193,12 @@ func (r *repairRun) leaveToMove() bool {
 	return moves
 }
 
-// repairByError repairs the session that a text names or that an error came from, or shows other help.
-func repairByError(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
+// repairCulprit repairs the session that a text names or that an error came from, or shows other help.
+func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
 	if done, err := fixLost(ctx, env, f, readings); done {
 		return err
 	}
-	return repairCulprit(ctx, env, f, req, readings)
-}
-
-// repairCulprit repairs the session that an error came from, or shows other help.
-func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
-	e := req.Error
-	prose := findWay(readings)
+	e, prose := req.Error, findWay(readings)
 	if prose != nil {
 		env.SetAnswers(FixAnswer{Ways: []way{*prose}})
 		env.Say("%s: this is how mend understands it.", prose.What)

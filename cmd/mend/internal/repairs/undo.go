@@ -167,18 +167,16 @@ func (v *undoRun) run() error {
 // revert shows the changes of all sessions, asks once, and makes them.
 func (v *undoRun) revert(b *frame.Batch) error {
 	var sessions []*frame.SessionReversal
+	var done repairIDs
+	ids := map[string]bool{} // of the sessions
 	for i := range v.Todo {
 		if s := &v.Todo[i]; s.Err == nil {
-			sessions = append(sessions, s)
+			sessions, done.all = append(sessions, s), append(done.all, s.Repairs...)
+			ids[s.Session] = true
 		}
 	}
 	question, leftOut := "", int64(0)
-	var done repairIDs
-	if done.all = repairsOf(sessions); len(done.all) > 0 {
-		named := map[string]bool{}
-		for _, s := range sessions {
-			named[s.Session] = named[s.Session] || len(s.Repairs) > 0
-		}
+	if len(done.all) > 0 {
 		done.name = frame.NameRepairs(len(done.all), len(ids), v.Entry(done.all[0]))
 		question = term.Capitalize(v.Verb) + " " + done.name + "?"
 	}
@@ -227,8 +225,13 @@ func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame
 
 // show shows what is reverted, unless the user has named it and agreed with --yes.
 func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
-	if !v.flags.Yes || !v.named {
-		printReverted(v.Env, repairs)
+	if (!v.flags.Yes || !v.named) && !v.JSON {
+		if len(repairs) == 1 {
+			show.EntryHead(v.Terminal, v.Entry(repairs[0]), false)
+		} else {
+			_ = frame.PrintEntries(v.Env, v.Entries(repairs), nil, "")
+		}
+		v.Printf("\n")
 	}
 	for _, s := range sessions {
 		v.PrintBound(s.Bound)
@@ -246,27 +249,6 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 		}
 		v.Printf("%s would %s %s.\n", term.Capitalize(v.Verb), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
 	}
-}
-
-// printReverted shows repairs before they are undone or applied again.
-func printReverted(env *frame.Env, repairs []string) {
-	if env.JSON {
-		return
-	}
-	if len(repairs) == 1 {
-		show.EntryHead(env.Terminal, env.Entry(repairs[0]), false)
-	} else {
-		_ = frame.PrintEntries(env, env.Entries(repairs), nil, "")
-	}
-	env.Printf("\n")
-}
-
-// repairsOf returns the ids of the repairs of all sessions.
-func repairsOf(sessions []*frame.SessionReversal) (all []string) {
-	for _, s := range sessions {
-		all = append(all, s.Repairs...)
-	}
-	return all
 }
 
 // repairIDs has the ids of repairs.
