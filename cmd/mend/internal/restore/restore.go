@@ -432,7 +432,6 @@ type Answer struct {
 	Repairs   []show.RepairJSON `json:"repairs,omitempty"`
 	Next      string            `json:"next,omitempty"` // the command to run before the session is continued
 	Uncompact *uncompactJSON    `json:"uncompact,omitempty"`
-	Text      string            `json:"text,omitempty"` // with --text: the conversation as Markdown
 	frame.ContinueAnswer
 }
 

@@ -108,7 +108,9 @@ func (all *salvages) propose(ctx context.Context, env *frame.Env, c *mend.Store,
 		why = d.Error()
 	}
 	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))
-	s, err := proposeSalvage(ctx, env, c, dryRun)
+	progress, clear := env.ByteProgress("reading")
+	s, err := c.ProposeSalvage(ctx, dryRun, progress)
+	clear()
 	if err != nil {
 		return errors.Join(err, salvages{{s, c}}.discard())
 	}
@@ -175,13 +177,6 @@ func printSalvaged(ctx context.Context, env *frame.Env, s salvage, e change.Entr
 	if !s.Complete() {
 		env.SayAt(2, "What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
 	}
-}
-
-// proposeSalvage builds the new database, with progress.
-func proposeSalvage(ctx context.Context, env *frame.Env, c *mend.Store, dryRun bool) (mend.Salvage, error) {
-	progress, clear := env.ByteProgress("reading")
-	defer clear()
-	return c.ProposeSalvage(ctx, dryRun, progress)
 }
 
 // printSalvage prints the restored and the lost content.
