@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -279,7 +280,11 @@ func openHookLog(dir string) (*slog.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	return slog.New(slog.NewTextHandler(f, logOptions())).With("pid", os.Getpid()), nil
+	level := slog.LevelInfo
+	if on, _ := strconv.ParseBool(os.Getenv("MEND_DEBUG")); on {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: level})).With("pid", os.Getpid()), nil
 }
 
 // maxEvent is the maximum size of an event in bytes.

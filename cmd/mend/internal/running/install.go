@@ -340,7 +340,11 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	case text == nil:
 		return os.Remove(i.path)
 	}
-	if err := makeFolder(filepath.Dir(i.path), i.Installation().Folder); err != nil {
+	dir := filepath.Dir(i.path) // of another program
+	if err := ownfile.CheckUser(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, i.Installation().Folder); err != nil {
 		return err
 	}
 	return atomicfile.Replace(i.path, now, text, mode)
@@ -363,19 +367,13 @@ func (i installation) noteSettings(text []byte) {
 // setup adds the version, the store and the program to a setup.
 func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
 	s.Version, s.Values = i.Opt.Journal.Version, config.HooksValues()
-	if s.Store, err = absStore(i.Env); err != nil {
-		return s, err
+	if i.Opt.Store != "" {
+		if s.Store, err = filepath.Abs(i.Opt.Store); err != nil {
+			return s, err
+		}
 	}
 	s.Program, err = installedProgram()
 	return s, err
-}
-
-// absStore returns the absolute path of the store that the user named, or "".
-func absStore(env *frame.Env) (string, error) {
-	if env.Opt.Store == "" {
-		return "", nil
-	}
-	return filepath.Abs(env.Opt.Store)
 }
 
 // temporaryProgram matches the path of a program that "go run" removes at its end.
@@ -456,12 +454,4 @@ func installedStates(env *frame.Env) []show.PluginJSON {
 		}
 	}
 	return all
-}
-
-// makeFolder creates a folder of another program for an installed file.
-func makeFolder(dir string, perm fs.FileMode) error {
-	if err := ownfile.CheckUser(dir); err != nil {
-		return err
-	}
-	return os.MkdirAll(dir, perm)
 }

@@ -96,8 +96,8 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 	if err != nil {
 		return err
 	}
-	if len(clients) > 0 && !f.DryRun && to == "" {
-		noteFirstKeep(env, dir)
+	if _, none := os.Lstat(keep.Path(dir)); none != nil && len(clients) > 0 && !f.DryRun && to == "" {
+		env.Say("%s", keepNotice(dir))
 	}
 	r := keepRun{Env: env, dry: f.DryRun, states: []show.KeptStateJSON{}}
 	err = env.Opt.Journal.WithCopies(dir, keep.Options{ReadOnly: f.DryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
@@ -246,20 +246,6 @@ func (r *keepRun) printThinning(freed keep.Freed, c config.Config) {
 	}
 }
 
-// noteFirstKeep prints once what is copied.
-func noteFirstKeep(env *frame.Env, dir string) {
-	if _, err := os.Lstat(keep.Path(dir)); err == nil {
-		return
-	}
-	env.Say("%s", keepNotice(dir))
-}
-
-// keepOffer describes what mend can copy.
-func keepOffer(dir string) string {
-	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
-		", so that you can restore a session that its agent has deleted."
-}
-
 // keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.ShortenHome(keep.Path(dir)) +
@@ -276,7 +262,8 @@ func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, err
 	if err != nil {
 		return false, err
 	}
-	env.Say("%s", keepOffer(dir))
+	env.Say("mend can keep copies of your sessions, with the texts of your conversations, in %s, so that you can restore a session that its agent has deleted.",
+		term.ShortenHome(keep.Path(dir)))
 	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", frame.YesOrNo)
 	return key == "y", err
 }

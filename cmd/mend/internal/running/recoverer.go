@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strconv"
 	"time"
 
 	"mend/cmd/mend/internal/frame"
@@ -16,13 +14,6 @@ import (
 	"mend/internal/unattended"
 	"mend/repair"
 )
-
-func logOptions() *slog.HandlerOptions {
-	if on, err := strconv.ParseBool(os.Getenv("MEND_DEBUG")); on && err == nil {
-		return &slog.HandlerOptions{Level: slog.LevelDebug}
-	}
-	return &slog.HandlerOptions{Level: slog.LevelInfo}
-}
 
 // A recoverer recovers the sessions of one agent according to the settings.
 type recoverer struct {
