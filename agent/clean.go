@@ -80,8 +80,8 @@ type Space struct {
 type SpacePart struct {
 	Name  string `json:"part"` // in words
 	Bytes int64  `json:"bytes"`
-	// Clean is what a [CleanRequest] removes of the part: "events", "sessions", "images" or "snapshots"; "" for
-	// nothing.
+	// Clean is the subcommand of "mend clean" that removes the part: "events", "sessions", "images", "snapshots" or
+	// "pages"; "" for none.
 	Clean string `json:"clean,omitempty"`
 }
 

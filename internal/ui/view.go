@@ -54,9 +54,9 @@ func (m *model) View() tea.View {
 	var lines []string
 	switch {
 	case m.asking != nil:
-		lines = m.textPage("What would be done")
+		lines = m.textRows("What would be done", "", &m.text, m.width, true)
 	case m.title != "":
-		lines = m.textPage(m.title)
+		lines = m.textRows(m.title, "", &m.text, m.width, true)
 	case m.width < minBothSides && m.right:
 		lines = m.rightSide()
 	case m.width < minBothSides:
@@ -89,11 +89,6 @@ func heading(title, right string, width int, focus bool) string {
 		style = styles[Bold]
 	}
 	return pad(styles[Faint].Render("─ ")+style.Render(title)+styles[Faint].Render(" "+line+right), width)
-}
-
-// textPage shows a text on the whole screen.
-func (m *model) textPage(title string) []string {
-	return m.textRows(title, "", &m.text, m.width, true)
 }
 
 // textRows returns the rows of a text, after a heading with its title, its name and the position in the text.

@@ -115,7 +115,11 @@ func printConfig(env *frame.Env, c config.Config, keys []string) error {
 	defer env.Buffer()()
 	width := env.TextWidth()
 	if len(keys) == 0 {
-		env.Printf("%s\n\n", term.Faint(term.ShortenHome(path)+fileState(path)))
+		state := ""
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			state = " (does not exist; not needed)"
+		}
+		env.Printf("%s\n\n", term.Faint(term.ShortenHome(path)+state))
 	}
 	for _, note := range c.Notes() {
 		env.Printf("Note: %s\n\n", note)
@@ -156,12 +160,4 @@ func originText(s config.Setting) string {
 	default:
 		return string(s.Origin)
 	}
-}
-
-// fileState describes whether the settings file exists.
-func fileState(path string) string {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return " (does not exist; not needed)"
-	}
-	return ""
 }

@@ -71,7 +71,7 @@ type keptCounts struct {
 }
 
 func runVerify(ctx context.Context, env *frame.Env, files []string, head string) (left error) {
-	a := VerifyAnswer{Of: "journal"}
+	a := VerifyAnswer{Of: map[bool]string{true: "export", false: "journal"}[len(files) > 0]}
 	defer func() {
 		if a.Events > 0 || left == nil {
 			env.SetAnswers(a)
@@ -84,7 +84,6 @@ func runVerify(ctx context.Context, env *frame.Env, files []string, head string)
 		}
 		a.add(env, "The journal is intact", r)
 	}
-	a.Of = map[bool]string{true: "export", false: "journal"}[len(files) > 0]
 	for _, file := range files {
 		r, err := verifyExport(ctx, env.Terminal, file, head)
 		switch {

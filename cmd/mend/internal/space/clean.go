@@ -556,9 +556,9 @@ func runSpace(ctx context.Context, env *frame.Env) error {
 	own := []agent.SpacePart{}
 	if dir, err := env.Opt.Journal.Folder(); err == nil {
 		var rows [][]any
-		for _, f := range [][3]string{{"journal.db", "journal, for undo", "gc"}, {"keep.db", "kept copies", ""}} {
+		for _, f := range [][2]string{{"journal.db", "journal, for undo"}, {"keep.db", "kept copies"}} {
 			if info, err := os.Lstat(filepath.Join(dir, f[0])); err == nil {
-				own = append(own, agent.SpacePart{Name: f[1], Bytes: info.Size(), Clean: f[2]})
+				own = append(own, agent.SpacePart{Name: f[1], Bytes: info.Size()})
 				rows = append(rows, partRow(own[len(own)-1]))
 			}
 		}
@@ -574,12 +574,6 @@ func runSpace(ctx context.Context, env *frame.Env) error {
 // minSuggested is the minimum size in bytes of a part for which a command is suggested.
 const minSuggested = 10 << 20
 
-// cleanCommands are the commands that remove a part of the space.
-var cleanCommands = map[string][]string{
-	"events": {"clean", "events"}, "images": {"clean", "images"}, "snapshots": {"clean", "snapshots"}, "pages": {"clean", "pages"},
-	"sessions": {"clean", "sessions", "--older-than", "90d"},
-}
-
 func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
 	env.NextStore(c)
 	var rows [][]any
@@ -591,7 +585,11 @@ func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions
 	}
 	env.PrintRows(append(rows, []any{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
-		if words := cleanCommands[p.Clean]; words != nil && p.Bytes >= minSuggested {
+		if p.Clean != "" && p.Bytes >= minSuggested {
+			words := []string{"clean", p.Clean}
+			if p.Clean == "sessions" {
+				words = append(words, "--older-than", "90d")
+			}
 			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.CommandLine(words...)), term.Size(p.Bytes))
 			break
 		}
