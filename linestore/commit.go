@@ -67,7 +67,7 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	}
 	plan, _, _ := tx.edit(t, true)
 	if int64(len(e.Data)) < size || plan.beginsWithNewline() != tx.hasNewline() {
-		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t)), nil
 	}
 	f, err := tx.dir.OpenAppend(tx.name)
 	if err != nil {
@@ -86,7 +86,7 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		if err != nil {
 			return change.Outcome{State: change.Aborted, Cause: err}, nil
 		}
-		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t)), nil
 	}
 	if _, err = f.Write(plan.block); err != nil {
 		f.Close()
@@ -155,7 +155,7 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 	}
 	c, _ := parseCopyName(name)
 	if v, _ := c.classify(e.Data); v != oldVersion {
-		return abortedOutcome(tx.conflictMeanwhile(t).Conflicts), nil
+		return abortedOutcome(tx.conflictMeanwhile(t)), nil
 	}
 	err = tx.exchange(d, name)
 	if errors.Is(err, errForeign) {
@@ -164,7 +164,7 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 		}
 		t, conflicts := tx.conflicts(&e)
 		if len(conflicts) == 0 {
-			conflicts = tx.conflictMeanwhile(t).Conflicts
+			conflicts = tx.conflictMeanwhile(t)
 		}
 		return abortedOutcome(conflicts), nil
 	}

@@ -131,12 +131,9 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 
 // conflicts returns the ops on records that hold other content than their Pre.
 func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
-	why := ""
-	switch {
-	case !e.Exists:
-		why = "the transcript is gone"
-	default:
-		why = e.ReplaceProblem()
+	why := e.ReplaceProblem()
+	if !e.Exists {
+		why = "the transcript no longer exists"
 	}
 	t = tx.newTranscript(e.Data)
 	for i := range tx.ops {
@@ -163,10 +160,8 @@ func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) chang
 	return change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: now, Why: why}
 }
 
-// conflictMeanwhile returns a conflict of the first op: the transcript has changed, but none of the
-// ops' lines have.
-func (tx *transaction) conflictMeanwhile(t transcript) *change.ConflictError {
+// conflictMeanwhile returns a conflict of the first op, for a transcript that changed, but not in the lines of the ops.
+func (tx *transaction) conflictMeanwhile(t transcript) []change.Conflict {
 	op := &tx.ops[0]
-	c := tx.conflict(op, t.image(op), "another program changed the transcript at the same time")
-	return &change.ConflictError{Conflicts: []change.Conflict{c}}
+	return []change.Conflict{tx.conflict(op, t.image(op), "another program changed the transcript at the same time")}
 }
