@@ -174,7 +174,8 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed}, nil
 }
 
-// openStaged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist.
+// openStaged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist
+// or has no staged file.
 func (tx *transaction) openStaged(stage string) (*safedir.Dir, string, error) {
 	d, err := tx.root.Sub(stage)
 	if err != nil {

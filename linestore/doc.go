@@ -4,7 +4,7 @@
 // It may import change, internal/atomicfile, internal/safedir and internal/stage. Read [Store.Prepare] and
 // [Store.Commit] first.
 //
-// # Two ways
+// # How a change is made
 //
 // Append writes all new lines with a single append call, after a newline if the last line has none. Replace
 // exchanges the transcript with a staged copy, for changes that appending cannot make: a whole transcript
@@ -19,7 +19,7 @@
 //
 //	.mend/{owner}/{n}/                      a staging folder of replace; {owner} is the id of a journal
 //	.mend/{owner}/append-{size}-{mtime}/    the folder of an append, made only to remove what a crash left
-//	    {size}-{hash}-{size}-{hash}         a staged file: what it may hold, the old transcript or the new one
+//	    {size}-{hash}-{size}-{hash}         a staged file: size and SHA-256 of the old transcript, then of the new one
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted
 //

@@ -10,7 +10,7 @@ import (
 	"mend/change"
 )
 
-// A lineOp is an op with its place in the transcript.
+// A lineOp is an op with the key of its line.
 type lineOp struct {
 	change.Op
 	key     string // key of the line; "" for the whole transcript
@@ -130,7 +130,7 @@ type edit struct {
 	cuts     []span
 	block    []byte
 	whole    []byte // the new beginning, for a change of the whole transcript
-	keptFrom int    // if whole is set: where the kept bytes begin
+	keptFrom int    // if whole is set: the offset of the bytes that stay
 }
 
 // replaces reports whether appending alone cannot make the edit.
@@ -139,8 +139,8 @@ func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
 // beginsWithNewline reports whether the appended block begins with a newline, because the last line has none.
 func (e *edit) beginsWithNewline() bool { return bytes.HasPrefix(e.block, []byte{'\n'}) }
 
-// edit returns the effect of the ops. Unless appendOnly is set, it removes a line that mend wrote if
-// the previous line with the same key is the op's Post. If an op cannot be carried out, bad is that
+// edit returns the effect of the ops. If the previous line with the key of an op is its Post, the edit removes the line
+// that mend wrote after it, unless appendOnly is set, and appends nothing. If an op cannot be carried out, bad is that
 // op and why is the reason.
 func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp, why string) {
 	for i := range tx.ops {
@@ -191,17 +191,17 @@ func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	if len(tx.reverts) == 0 {
 		return true
 	}
-	place := int64(len(t.data))
+	offset := int64(len(t.data))
 	for _, p := range tx.reverts {
 		if p != nil {
-			place = min(place, p.Size)
+			offset = min(offset, p.Size)
 		}
 	}
 	same, after := 0, 0
 	for _, s := range t.lines[op.key] {
 		if bytes.Equal(t.text(s), op.Pre.Data) {
 			same++
-			if int64(s.start) >= place {
+			if int64(s.start) >= offset {
 				after++
 			}
 		}

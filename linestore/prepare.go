@@ -18,9 +18,9 @@ import (
 // No transcript changes, and after an error nothing stays staged. A crash leaves a staging folder, which the next
 // Prepare of the same owner removes.
 //
-// The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place; [change.ErrInUse] if the
-// transcript must be replaced and a process uses it; a [*change.LinkedError] if the transcript cannot be changed, or
-// the change could not be undone.
+// The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if the layout has no path for an op;
+// [change.ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError] if the transcript
+// cannot be changed, or the change could not be undone.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError

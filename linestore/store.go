@@ -89,8 +89,8 @@ type transaction struct {
 	force   bool                  // from the plan
 }
 
-// begin locates the ops and opens the folder of their transcript. The error wraps
-// [change.ErrInvalid] if an op has no place, or if the ops are in several transcripts.
+// begin locates the ops and opens the folder of their transcript. The error wraps [change.ErrInvalid] if an op is not
+// valid, or if the ops are in several transcripts.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	tx := &transaction{Store: s}
 	for _, o := range ops {
@@ -132,7 +132,7 @@ func (tx *transaction) close() {
 // line lacks one. The beginning of the SHA-256 of that first line follows.
 const newlinePart = "newline-"
 
-// locate finds the place of an op.
+// locate returns the path of the op's transcript, and the op with its key. It refuses images that the op cannot have.
 func (s *Store) locate(o change.Op) (string, lineOp, error) {
 	op := lineOp{Op: o}
 	ref := o.Ref
