@@ -45,9 +45,10 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 		return err
 	}
 	return s.view(ctx, readChecked, func(c *Conn) error {
-		if err := c.checkFreeList(s.id.Root); err != nil {
+		if err := c.checkTable(s.id.Root, "sqlite_schema"); err != nil {
 			return err
 		}
+		c.pages.listed = true
 		return f(c)
 	})
 }

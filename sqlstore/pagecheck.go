@@ -107,19 +107,6 @@ func (f checkedFile) ReadAt(b []byte, off int64) (int, error) {
 
 func (f checkedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
-// checkFreeList makes SQLite check the schema and the free list.
-func (c *Conn) checkFreeList(file string) error {
-	found, err := c.Strings("PRAGMA integrity_check(sqlite_schema)")
-	if err != nil {
-		return err
-	}
-	if found = damageLines(found, nil); len(found) > 0 {
-		return damagedError{c.describeDamage(file, found)}
-	}
-	c.pages.listed = true
-	return nil
-}
-
 // checkPaths reads the path to each row and index entry that the change writes. An existing row must have all its index
 // entries. A table without entryQueries is checked completely.
 func (c *Conn) checkPaths(file string, changes *rowChanges) error {
@@ -140,7 +127,7 @@ func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 	return nil
 }
 
-// checkTable makes SQLite check every row and every index of a table.
+// checkTable makes SQLite check the free list, and every row and every index of a table.
 func (c *Conn) checkTable(file, name string) error {
 	found, err := c.Strings("PRAGMA integrity_check(" + sqlite3.QuoteIdentifier(name) + ")")
 	if found = damageLines(found, nil); err == nil && len(found) > 0 {
