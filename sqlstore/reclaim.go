@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"mend/change"
 )
 
@@ -91,7 +89,7 @@ func (s *Store) reclaim(c *Conn) (err error) {
 	}
 	var pages, free, size int64
 	for pragma, n := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
-		if err := c.Query("PRAGMA "+pragma, nil, func(st *sqlite3.Stmt) error { *n = st.ColumnInt64(0); return nil }); err != nil {
+		if *n, err = c.integer("PRAGMA " + pragma); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -382,7 +381,7 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 		}
 		return each(t, row)
 	})
-	if err == nil && want != nil && string(l.image().Data) != string(want.image().Data) {
+	if err == nil && want != nil && !l.image().Equal(want.image()) {
 		err = errArchive
 	}
 	return l, err
@@ -550,7 +549,7 @@ func (x *rowsChange) CheckKept(context.Context) error {
 	}
 	defer f.Close()
 	l, err := readArchive(f, func(string, []string) error { return nil }, func([]Value) error { return nil })
-	if err == nil && !bytes.Equal(l.image().Data, x.list.image().Data) {
+	if err == nil && !l.image().Equal(x.list.image()) {
 		err = errArchive
 	}
 	return err
@@ -649,7 +648,7 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	whole := map[string]bool{} // tables that become empty: SQLite empties a whole table without reading its rows
 	for _, t := range x.list.tables {
-		n, err := c.countRows(selection{table: t.name})
+		n, err := c.integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(t.name))
 		if err != nil {
 			return err
 		}
@@ -700,7 +699,7 @@ func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 		return err
 	}
 	for _, sel := range all {
-		n, err := c.countRows(sel)
+		n, err := c.integer("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args...)
 		if err != nil {
 			return err
 		}
@@ -715,14 +714,6 @@ func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 		}
 	}
 	return nil
-}
-
-func (c *Conn) countRows(sel selection) (n int64, err error) {
-	err = c.Query("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args, func(st *sqlite3.Stmt) error {
-		n = st.ColumnInt64(0)
-		return nil
-	})
-	return n, err
 }
 
 // insertRows inserts the rows, none of which may exist yet. Existing parents, and events of a session that was deleted

@@ -203,6 +203,12 @@ func (c *Conn) Strings(sql string, args ...Value) ([]string, error) {
 	return found, err
 }
 
+// integer returns the integer of a query for one.
+func (c *Conn) integer(sql string, args ...Value) (n int64, err error) {
+	err = c.Query(sql, args, func(st *sqlite3.Stmt) error { n = st.ColumnInt64(0); return nil })
+	return n, err
+}
+
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

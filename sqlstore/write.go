@@ -162,11 +162,7 @@ func (s *Store) overwrite(c *Conn) error {
 	if err := s.step("overwrite"); err != nil {
 		return err
 	}
-	var version int64
-	err := c.Query("PRAGMA user_version", nil, func(st *sqlite3.Stmt) error {
-		version = st.ColumnInt64(0)
-		return nil
-	})
+	version, err := c.integer("PRAGMA user_version")
 	if err != nil {
 		return err
 	}
