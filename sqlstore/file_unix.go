@@ -14,7 +14,7 @@ import (
 )
 
 // inodeOf returns the device and the inode of a file.
-func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
+func inodeOf(info fs.FileInfo) (dev, ino uint64) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Dev), uint64(st.Ino) //nolint:unconvert // the types differ between systems
 	}

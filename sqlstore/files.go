@@ -37,8 +37,8 @@ type fileStamp struct {
 	mtime    time.Time
 }
 
-func newFileStamp(path string, info fs.FileInfo) fileStamp {
-	dev, ino := inodeOf(path, info)
+func newFileStamp(info fs.FileInfo) fileStamp {
+	dev, ino := inodeOf(info)
 	return fileStamp{dev: dev, ino: ino, size: info.Size(), mtime: info.ModTime()}
 }
 
@@ -60,7 +60,7 @@ func inspectFiles(path string) (fileState, error) {
 	case hardLinks(info) > 1:
 		return files, Unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
 	}
-	files.db, files.fileMode = newFileStamp(path, info), info.Mode().Perm()
+	files.db, files.fileMode = newFileStamp(info), info.Mode().Perm()
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		side, err := os.Lstat(path + suffix)
 		switch {
@@ -75,7 +75,7 @@ func inspectFiles(path string) (fileState, error) {
 		}
 		switch suffix {
 		case "-wal":
-			files.wal = newFileStamp(path+suffix, side)
+			files.wal = newFileStamp(side)
 		case "-shm":
 			files.shm = true
 		}
@@ -159,31 +159,11 @@ func mayBeDatabase(path string) bool {
 // checkJournal refuses a database with an interrupted transaction: SQLite would have to
 // roll it back before it could read.
 func checkJournal(path string) error {
-	f, err := openPlain(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head := make([]byte, 8)
-	if n, err := io.ReadFull(f, head); n < len(head) || bytes.Equal(head, make([]byte, len(head))) {
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		return nil // the normal state after a transaction
+	head, err := readStart(path, 8)
+	if err != nil || len(head) < 8 || bytes.Equal(head, make([]byte, 8)) {
+		return err // nil in the normal state after a transaction
 	}
 	return Unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with the program that it belongs to")
-}
-
-// inode returns the device and the inode of a file; 0 if the system has none.
-func inode(path string) (dev, ino uint64) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, 0
-	}
-	return inodeOf(path, info)
 }
 
 func exists(path string) bool {

@@ -34,7 +34,7 @@ func oldestHolder(path string) time.Time {
 	if err != nil {
 		return unknown
 	}
-	_, ino := inodeOf(path, info)
+	_, ino := inodeOf(info)
 	locking, err := processes.Locking(ino, shmDMS)
 	if err != nil {
 		return unknown

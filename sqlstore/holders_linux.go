@@ -34,7 +34,7 @@ func currentHolders(ctx context.Context, path string) (who []string, err error) 
 	files := map[id]bool{}
 	for _, suffix := range suffixes {
 		if info, err := os.Lstat(path + suffix); err == nil {
-			dev, ino := inodeOf(path+suffix, info)
+			dev, ino := inodeOf(info)
 			files[id{dev, ino}] = true
 		}
 	}
@@ -53,7 +53,7 @@ func currentHolders(ctx context.Context, path string) (who []string, err error) 
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
-			if dev, ino := inodeOf("", info); files[id{dev, ino}] {
+			if dev, ino := inodeOf(info); files[id{dev, ino}] {
 				who = append(who, processName(p))
 				break
 			}
@@ -70,7 +70,7 @@ func currentHolders(ctx context.Context, path string) (who []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	_, ino := inodeOf(path+"-shm", info)
+	_, ino := inodeOf(info)
 	locking, err := processes.Locking(ino, shmDMS)
 	for _, p := range locking {
 		if name := processName(p); !slices.Contains(who, name) {

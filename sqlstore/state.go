@@ -40,7 +40,7 @@ func (s *Store) state() (change.Stamp, error) {
 		name string
 		size int
 	}{{"-wal", walHeader}, {"-shm", shmHeader}} {
-		head, err := headOf(s.id.Root+side.name, side.size)
+		head, err := readStart(s.id.Root+side.name, side.size)
 		if err != nil {
 			return change.Stamp{}, err
 		}
@@ -53,8 +53,8 @@ func (s *Store) state() (change.Stamp, error) {
 // (sqlite.org/walformat.html).
 const walHeader, shmHeader = 32, 48
 
-// headOf returns the first bytes of the file; nil if it does not exist.
-func headOf(path string, size int) ([]byte, error) {
+// readStart returns the first size bytes of a file, fewer if it is shorter; nil if it does not exist.
+func readStart(path string, size int) ([]byte, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

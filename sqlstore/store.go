@@ -73,10 +73,11 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", file, Unusable("its path has %d bytes, and SQLite opens none with more than %d: move its folder to a shorter one", len(file), maxPath))
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
-	if _, err := inspectFiles(file); err != nil && (!errors.Is(err, errHeader) || !mayBeDatabase(file)) {
+	files, err := inspectFiles(file)
+	if err != nil && (!errors.Is(err, errHeader) || !mayBeDatabase(file)) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
-	s.id.Dev, s.id.Ino = inode(file)
+	s.id.Dev, s.id.Ino = files.db.dev, files.db.ino
 	return s, nil
 }
 
