@@ -34,16 +34,15 @@ func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, last := range slices.Backward(s.idle) {
-		switch {
-		case last.files != files:
-			last.closeReader()
-		case last.rebuilt == rebuilt:
-			s.idle = slices.Delete(s.idle, i, i+1)
-			return last.Conn
-		default:
+		current := last.files == files
+		if current && last.rebuilt != rebuilt {
 			continue
 		}
 		s.idle = slices.Delete(s.idle, i, i+1)
+		if current {
+			return last.Conn
+		}
+		last.closeReader()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -99,11 +100,7 @@ func (v Value) bindNumber(st *sqlite3.Stmt, i int) error {
 // valueOf returns the record's value in a column of the table.
 func (t *Table) valueOf(r *change.Record, col string) Value {
 	if col == t.Data {
-		class := r.Class
-		if class == 0 {
-			class = change.ClassText
-		}
-		return Value{class, r.Data}
+		return Value{cmp.Or(r.Class, change.ClassText), r.Data}
 	}
 	c, _ := r.Col(col)
 	return Value{c.Class, c.Bytes}
