@@ -174,9 +174,9 @@ func (a *Area) RevertMoves(ctx context.Context, moves []Move) error {
 }
 
 type progress struct {
-	done, open int
-	taken      []int // moves that cannot be made: another program has created the target
-	blocked    []int // moves that cannot be reverted: another program has created the source again
+	done    int
+	taken   []int // moves that cannot be made: another program has created the target
+	blocked []int // moves that cannot be reverted: another program has created the source again
 }
 
 // look returns the progress of moves. Mend's own places show whether a move was made, because only mend writes to them.
@@ -188,10 +188,8 @@ func (a *Area) look(moves []Move) (p progress, err error) {
 			return p, err
 		}
 		switch {
-		case m.To.isPrivate() && !to, !m.To.isPrivate() && from && !to:
-			p.open++
+		case m.To.isPrivate() && !to, !m.To.isPrivate() && from && !to: // not made
 		case !m.To.isPrivate() && from:
-			p.open++
 			p.taken = append(p.taken, i)
 		default:
 			p.done++

@@ -2,6 +2,7 @@ package aside
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -135,10 +136,7 @@ func (x *trees) Check(ctx context.Context) error {
 		if err := errors.Join(err, errThere); err != nil {
 			return err
 		}
-		want := op.Pre
-		if want == nil {
-			want = op.Post
-		}
+		want := cmp.Or(op.Pre, op.Post)
 		conflict := change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post}
 		switch {
 		case there.Image != nil && op.Pre != nil:
