@@ -267,10 +267,6 @@ func (s *Snapshot) Free() (int64, error) {
 	return int64(len(pages)) * s.pageSize, err
 }
 
-// DamageError returns an error about damage that was found in the snapshot.
-func (s *Snapshot) DamageError(format string, args ...any) error {
-	return s.damageError(format, args...)
-}
 
 // DropCache makes the Snapshot read its pages from the file again.
 func (s *Snapshot) DropCache() {
