@@ -215,12 +215,9 @@ func (p *page) eachFree(f *file, do func(at, size int)) bool {
 func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found []cell) {
 	type span struct{ at, end int }
 	var used []span
-	for _, c := range known {
-		used = append(used, span{c.at, c.end})
-	}
 	start := p.avail
 	for _, c := range known {
-		start = min(start, c.at)
+		used, start = append(used, span{c.at, c.end}), min(start, c.at)
 	}
 	switch c := p.content(); {
 	case p.interior() || p.kind() == indexLeaf: // it may have been a leaf, and still have old cells

@@ -63,7 +63,7 @@ type scan struct {
 	freeOK   bool
 	suspects map[uint32]*Table // pages in the tree of a table with cells that do not belong there
 
-	widest      int // greatest number of columns of a row
+	widest      int // greatest number of columns of a row; a cell with more is not a row
 	ctx         context.Context
 	progress    func(done, total int64)
 	done, total int64
@@ -121,7 +121,9 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		}
 	}()
 	s.db, s.owners, s.onRow, s.noRow = db, o.Owners, o.Row, o.NoRow
-	s.setWidest(db.tables)
+	for _, t := range db.tables {
+		s.widest = max(s.widest, len(t.cols))
+	}
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
@@ -146,12 +148,6 @@ func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, 
 
 const schemaColumns = 5
 
-// setWidest makes the scan recognize rows of the tables.
-func (s *scan) setWidest(tables []*Table) {
-	for _, t := range tables {
-		s.widest = max(s.widest, len(t.cols))
-	}
-}
 
 // step is called for every page read.
 func (s *scan) step() error {
