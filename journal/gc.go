@@ -192,12 +192,7 @@ func (j *Journal) prepareErasing() error {
 // the blobs that no other entry needs.
 func (j *Journal) erase(ctx context.Context, kind eventKind, all []uint64, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
-	var entries []uint64
-	for _, s := range ev.Entries {
-		for seq := s[0]; seq <= s[1]; seq++ {
-			entries = append(entries, seq)
-		}
-	}
+	entries := relatedEntries(ev, nil, j.head.begun)
 	err := j.update(string(kind), func(w *writer) error {
 		err := errors.Join(
 			w.event(j, ev, entries...),
@@ -227,14 +222,12 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	}
 	rel := releaser{ctx: ctx, j: j, freed: freed, users: map[uint64]bool{}}
 	var refs []blobRef
-	for _, s := range ev.Entries {
-		for entry := s[0]; entry <= s[1]; entry++ {
-			more, err := j.erasedRefs(entry, ev.Kind)
-			if err != nil {
-				return err
-			}
-			refs = append(refs, more...)
+	for _, entry := range relatedEntries(ev, nil, j.head.begun) {
+		more, err := j.erasedRefs(entry, ev.Kind)
+		if err != nil {
+			return err
 		}
+		refs = append(refs, more...)
 	}
 	if err := rel.release(refs); err != nil {
 		return err

@@ -215,8 +215,7 @@ func (j *Journal) readIdentity() error {
 // checkTotals compares the totals in the newest event with the buckets entries and pending: a pending
 // entry missing there would never be recovered.
 func (j *Journal) checkTotals() error {
-	var pending uint64
-	err := j.snap().Scan(bucketPending, nil, nil, func(boltfile.Item) error { pending++; return nil })
+	pending, err := j.snap().Count(bucketPending)
 	if err != nil {
 		return err
 	}
@@ -224,7 +223,7 @@ func (j *Journal) checkTotals() error {
 	if err != nil {
 		return err
 	}
-	if begun != j.head.begun || pending != j.head.pending {
+	if begun != j.head.begun || uint64(pending) != j.head.pending {
 		return damageError("%d entries, %d pending, want %d and %d", begun, pending, j.head.begun, j.head.pending)
 	}
 	return nil
