@@ -72,13 +72,13 @@
 //
 // # Damage
 //
-// The file is not trusted. The file is read without bbolt, and every bound is checked (package boltfile explains why).
-// bbolt only writes. It runs inside a recover that also catches faults of mapped memory, and it reaches only pages that
-// were checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
-// writing verifies the whole file, unless the system reports exactly what the last writer left (inode, size, time of
-// the last write and of the last change; on Windows it always verifies). So nothing is appended to a file that a
-// program has damaged. If a disk changes bytes by itself, no time changes: the checksums reveal the damage when the
-// bytes are read, in the next verification, or in Verify.
+// The file is not trusted. mend reads it without bbolt and checks every bound (package boltfile explains why). bbolt
+// only writes. It runs inside a recover that also catches faults of mapped memory, and it reaches only pages that were
+// checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
+// writing verifies the whole file, unless inode, size, mtime and ctime are exactly as the last writer left them (on
+// Windows it always verifies). So nothing is appended to a file that a program has damaged. If a disk changes bytes by
+// itself, no time changes: the checksums reveal the damage when the bytes are read, in the next verification, or in
+// Verify.
 //
 // An older copy of the whole journal counts as undamaged. Only a head that was kept elsewhere reveals it, see
 // [Journal.VerifyHead].

@@ -34,7 +34,7 @@ type event struct {
 	Begin   *beginEvent   `json:"begin,omitempty"`
 	Finish  *finishEvent  `json:"finish,omitempty"`
 	Resolve *resolveEvent `json:"resolve,omitempty"`
-	Entries []span        `json:"entries,omitempty"` // for gc and forget
+	Entries []span        `json:"entries,omitempty"` // for gc and forget, ascending
 
 	// Totals after this event. The derived buckets must agree with them.
 	Begun   uint64 `json:"begun"`
@@ -58,7 +58,7 @@ type beginEvent struct {
 	Dir     []byte           `json:"dir,omitempty"`
 	Session []byte           `json:"session,omitempty"`
 	Cause   change.CauseKind `json:"cause"`
-	Of      []uint64         `json:"of,omitempty"`
+	Of      []uint64         `json:"of,omitempty"`      // the entries that an undo, redo or decision is about
 	Partial bool             `json:"partial,omitempty"` // the entries in Of do not count as undone
 	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
 	Ops     []hash           `json:"ops"`               // lists of ops, in order

@@ -57,7 +57,7 @@ type exportedText struct {
 	Text string `json:"text"` // in its stored form
 }
 
-type exportedPiece struct {
+type exportedChunk struct {
 	Type   string `json:"type"` // image
 	SHA256 hash   `json:"sha256"`
 	Size   uint64 `json:"size"` // size of the image
@@ -210,13 +210,13 @@ func (x *exporter) image(it boltfile.Item) error {
 	if err != nil {
 		return err
 	}
-	size, err := x.j.file.Codec.Copy(&pieceWriter{x.out, exportedPiece{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, x.j.snap().Snapshot, id.kind.bucket(), id.hash)
+	size, err := x.j.file.Codec.Copy(&chunkWriter{x.out, exportedChunk{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, x.j.snap().Snapshot, id.kind.bucket(), id.hash)
 	x.report.Images, x.report.Bytes = x.report.Images+1, x.report.Bytes+int64(size)
 	return err
 }
 
-// isNeeded reports whether the blob belongs to an entry that still has its images. A crash may have left a
-// blob without an entry.
+// isNeeded reports whether an entry that still has its images needs the blob. A crash may have left a blob without an
+// entry.
 func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
 	err = x.j.snap().Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
 		_, entry, err := splitRef(it.Key)
@@ -232,13 +232,13 @@ func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
 	return needed, err
 }
 
-// A pieceWriter writes each chunk as a line.
-type pieceWriter struct {
+// A chunkWriter writes each chunk of an image as a line.
+type chunkWriter struct {
 	out  *json.Encoder
-	next exportedPiece
+	next exportedChunk
 }
 
-func (w *pieceWriter) Write(b []byte) (int, error) {
+func (w *chunkWriter) Write(b []byte) (int, error) {
 	w.next.Data = b
 	err := w.out.Encode(w.next)
 	w.next.At += uint64(len(b))

@@ -23,8 +23,8 @@ type Freed struct {
 	SharedWith []string
 }
 
-// Old returns the ids of the entries with images that GC would remove: begun before olderThan, neither pending nor
-// conflicted, newest first.
+// Old returns the ids of the entries that are old enough for GC, newest first: they have images, were begun before
+// olderThan, and are neither pending nor conflicted. It includes entries whose images GC always keeps.
 func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,9 +42,9 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 }
 
 // GC removes the images of the entries of Old whose ids are in only, or of all entries of Old if only is nil. It always
-// keeps the images of entries that removed one of the user's own files or a whole database. An entry without images is
-// still listed, but cannot be undone. The space is reused. If more than half of the file, and more than 64 MiB, is
-// free, the file is compacted.
+// keeps the images of entries that removed one of the user's own files or a whole database, see [change.KeepsFiles]. An
+// entry without images is still listed, but cannot be undone. The space is reused. If more than half of the file, and
+// more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, not
 // counting times in the future. If all of these are in the future, it uses the next entry with a time in the past.
@@ -113,7 +113,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]uint64, error) {
 	return old, nil
 }
 
-// withoutUserFiles returns the entries without those that hold files of the user, see [change.KeepsFiles].
+// withoutUserFiles returns the entries whose images GC may remove, see [change.KeepsFiles].
 func (j *Journal) withoutUserFiles(all []uint64) (left []uint64, err error) {
 	for _, seq := range all {
 		st, err := j.snap().entryState(seq)

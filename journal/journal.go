@@ -171,7 +171,7 @@ func (j *Journal) readNewest() (err error) {
 }
 
 // tolerate records that the newest event or the totals are damaged, so that the other entries can be read. It expects
-// as many entries as the bucket has keys, since no number in the file is trusted.
+// at most as many entries as the bucket has keys, since no number in the file is trusted.
 func (j *Journal) tolerate(damage error) error {
 	if !errors.Is(damage, ErrDamaged) {
 		return damage

@@ -7,6 +7,7 @@ import (
 // A snapshot is the state of the journal after one transaction.
 type snapshot struct{ *boltfile.Snapshot }
 
+// event reads an event.
 func (s snapshot) event(seq uint64) (*event, error) {
 	v, ok, err := s.Get(bucketEvents, boltfile.U64(seq))
 	if err != nil {

@@ -381,7 +381,7 @@ func (v *verifier) checkBlobs() error {
 	return nil
 }
 
-// isNeeded reports whether an entry needs the blob, and whether the only one that does is being staged.
+// isNeeded reports whether an entry needs the blob, and whether only an entry that is being staged does.
 func (v *verifier) isNeeded(id blobID) (needed, staged bool, err error) {
 	staged = true
 	err = v.s.Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {

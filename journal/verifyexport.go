@@ -62,8 +62,8 @@ type importer struct {
 // longestLine exceeds the longest line of an export: a text is at most as long as a record.
 const longestLine = math.MaxInt32
 
-// newLineScanner returns a scanner of lines, each with its line feed. It fails at the first byte of a line that is no
-// JSON object, so that it does not read a whole device in search of a line's end.
+// newLineScanner returns a scanner of lines, each with its line feed. It fails at the first byte of a line that is not
+// a JSON object, so that it does not read a whole device to find the end of a line.
 func newLineScanner(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, longestLine)
@@ -136,7 +136,7 @@ func (x *importer) line(raw []byte) error {
 		return err
 	}
 	if (kind.Type == "journal") != (len(x.lines) == 1) {
-		return fmt.Errorf("a line of type %q: the first line, and no other, must have the type journal", kind.Type)
+		return fmt.Errorf("a line of type %q: the first line, and only that, must have the type journal", kind.Type)
 	}
 	switch kind.Type {
 	case "journal":
@@ -168,7 +168,7 @@ func (x *importer) line(raw []byte) error {
 		}
 		return x.blob(bucketTexts, []byte(line.Text))
 	case "image":
-		return x.piece(raw)
+		return x.chunk(raw)
 	case "end": // the second export ends with it, too
 		return nil
 	}
@@ -216,9 +216,9 @@ func (x *importer) blob(bucket string, data []byte) error {
 	})
 }
 
-// piece adds a stored chunk of an image.
-func (x *importer) piece(raw []byte) error {
-	var p exportedPiece
+// chunk adds a chunk of an image.
+func (x *importer) chunk(raw []byte) error {
+	var p exportedChunk
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ type Change interface {
 	IsCommitted(ctx context.Context) (bool, error)
 	// MovesAfterCommit returns the moves after the commit point.
 	MovesAfterCommit(ctx context.Context) ([]Move, error)
-	// Outcome returns the outcome. The moves after the commit point are made if passed is set; else those before it are
-	// reverted.
+	// Outcome returns the outcome after [Area.Settle] has made the moves after the commit point, if it has passed, or
+	// has reverted the moves before it.
 	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
 	// CheckKept returns an error unless everything that the change removed is kept complete.
 	CheckKept(ctx context.Context) error
@@ -173,13 +173,14 @@ func (a *Area) RevertMoves(ctx context.Context, moves []Move) error {
 	return a.MakeMoves(ctx, back)
 }
 
+// A progress counts the moves that were made, and has the ones that another program prevents, by index.
 type progress struct {
 	done    int
 	taken   []int // moves that cannot be made: another program has created the target
 	blocked []int // moves that cannot be reverted: another program has created the source again
 }
 
-// look returns the progress of moves. Mend's own places show whether a move was made, because only mend writes to them.
+// look returns the progress of moves. A private place shows whether a move was made, because only mend writes to it.
 func (a *Area) look(moves []Move) (p progress, err error) {
 	for i, m := range moves {
 		from, err := a.exists(m.From)

@@ -16,7 +16,7 @@ import (
 	"mend/internal/stage"
 )
 
-// Mend's own folder below [stage.Dir] for builds.
+// The folder of all builds.
 const (
 	builder  = "built"
 	builtDir = stage.Dir + "/" + builder
@@ -180,7 +180,7 @@ func (a *Area) Keeps(o change.OpInfo) bool {
 	})
 }
 
-// Find returns the places where an owner keeps that name.
+// Find returns the places where any owner keeps that name.
 func (a *Area) Find(name string) (found []Place, err error) {
 	d, err := a.Open(stage.Dir)
 	if errors.Is(err, fs.ErrNotExist) {

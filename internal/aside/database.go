@@ -66,8 +66,8 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	return x, nil
 }
 
-// StageDatabase returns the staged change of a database. The -wal of a sound database is emptied into the file first,
-// so that no crash separates the two; the change then expects the file with that content.
+// StageDatabase returns the staged change of a database. It first moves the content of a sound database's -wal into the
+// file, so that no crash separates the two; the change then expects the file with that content.
 func StageDatabase(ctx context.Context, a *Area, f DatabaseFile, st change.Staged) (change.Staged, error) {
 	op := st.Ops[0]
 	pre, err := setOf(op.Pre)
@@ -276,7 +276,7 @@ func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if err = cmp.Or(err, errWaiting, errExists); err != nil {
 		return false, err
 	}
-	// Earlier builds moved the old file away first where the system could not exchange two files.
+	// Earlier versions of mend moved the old file away first if the system could not exchange two files.
 	return (kept || exchanged) && (!waiting || !exists), nil
 }
 

@@ -98,15 +98,15 @@ func (t *Tree) add(ctx context.Context, h hash.Hash, parent *safedir.Dir, name s
 // trees is a change that moves folders away, or back. The commit point is the last move.
 type trees struct {
 	*Area
-	ops   []change.Op
-	moves []Move
-	free  func(ctx context.Context) error
+	ops       []change.Op
+	moves     []Move
+	checkFree func(ctx context.Context) error
 }
 
-// NewTrees returns the change of ops on folders. The function free returns an error that names the processes that use
-// the store.
-func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (Change, error) {
-	x := &trees{a, ops, nil, free}
+// NewTrees returns the change of ops on folders. The function checkFree returns an error that names the processes that
+// use the store.
+func NewTrees(a *Area, checkFree func(ctx context.Context) error, ops []change.Op) (Change, error) {
+	x := &trees{a, ops, nil, checkFree}
 	for _, op := range ops {
 		if err := op.Ref.Validate(); err != nil || op.Ref.Kind != change.KindTree || (op.Pre == nil) == (op.Post == nil) {
 			return nil, errors.Join(fmt.Errorf("%w: a folder can only be moved", change.ErrInvalid), err)
@@ -122,31 +122,31 @@ func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (C
 
 func source(ref change.Ref) Place { return Place{ref.Project, ref.Part} }
 
-// treeName returns the name of the kept folder.
+// treeName returns the name under which the folder of a ref is kept.
 func treeName(ref change.Ref) string { return ref.Project + "-" + ref.Part }
 
 func (x *trees) Check(ctx context.Context) error {
-	if err := x.free(ctx); err != nil {
+	if err := x.checkFree(ctx); err != nil {
 		return err
 	}
 	var conflicts []change.Conflict
 	for i, op := range x.ops {
-		now, err := x.Tree(ctx, x.moves[i].From)
-		there, errThere := x.Tree(ctx, x.moves[i].To)
-		if err := errors.Join(err, errThere); err != nil {
+		from, err := x.Tree(ctx, x.moves[i].From)
+		to, errTo := x.Tree(ctx, x.moves[i].To)
+		if err := errors.Join(err, errTo); err != nil {
 			return err
 		}
 		want := cmp.Or(op.Pre, op.Post)
 		conflict := change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post}
 		switch {
-		case there.Image != nil && op.Pre != nil:
+		case to.Image != nil && op.Pre != nil:
 			return fail.New(fail.Refused, "\"mend log\" lists what was removed earlier; \"mend forget ID\" deletes it", "an earlier folder %s is still kept", op.Ref)
-		case there.Image != nil:
-			conflict.Now, conflict.Why = there.Image, "it was created again"
-		case now.Image == nil && op.Pre == nil:
+		case to.Image != nil:
+			conflict.Now, conflict.Why = to.Image, "it was created again"
+		case from.Image == nil && op.Pre == nil:
 			return fail.New(fail.Refused, "", "the folder %s is no longer kept", op.Ref)
-		case now.Image == nil || !bytes.Equal(now.Image.Data, want.Data):
-			conflict.Now, conflict.Why = now.Image, "it was changed since"
+		case from.Image == nil || !bytes.Equal(from.Image.Data, want.Data):
+			conflict.Now, conflict.Why = from.Image, "it was changed since"
 		default:
 			continue
 		}

@@ -45,7 +45,8 @@ const (
 	codecZstd = 1
 )
 
-// BlobSize returns the size in the head of a blob, which Copy must have read without an error.
+// BlobSize returns the size of a blob as its head has it, the value under its hash; 0 if the head is cut short. Only
+// [Codec.Copy] checks it.
 func BlobSize(head []byte) uint64 {
 	if len(head) < blobHeaderSize {
 		return 0
@@ -63,12 +64,11 @@ func ChunkKey(h Hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
 
-// A Codec compresses and decompresses chunks. Encoder and decoder are created on first use, since creating
-// one takes longer than listing the entries.
+// A Codec writes and reads blobs, as compressed chunks.
 type Codec struct{ source }
 
-// The encoder and the decoder are shared by all files: their tables are large, and a file is opened for
-// each change.
+// The encoder and the decoder are created on first use, since creating one takes longer than listing the entries of a
+// journal. All files share them: their tables are large, and a file is opened for each change.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(ChunkSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
@@ -188,8 +188,7 @@ func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uin
 	return err
 }
 
-// maxRoom limits the memory that is allocated for a blob at once, regardless of the size in its head: no record is
-// larger.
+// maxRoom limits the memory that is allocated for a blob at once, whatever size its head has: no record is larger.
 const maxRoom = math.MaxInt32
 
 // Read returns the blob's bytes, never nil without an error.

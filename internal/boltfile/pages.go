@@ -267,7 +267,6 @@ func (s *Snapshot) Free() (int64, error) {
 	return int64(len(pages)) * s.pageSize, err
 }
 
-
 // DropCache makes the Snapshot read its pages from the file again.
 func (s *Snapshot) DropCache() {
 	clear(s.pages)

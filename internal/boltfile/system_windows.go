@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// StampOf returns "": the journal is verified each time it is opened for writing.
+// StampOf returns "": the file is verified each time it is opened for writing.
 func StampOf(*os.File) (string, error) { return "", nil }
 
 func setTime(*os.File, time.Time) error { return nil }

@@ -49,7 +49,7 @@ type cutter struct {
 	target   int                              // the size at which the previous state ended this chunk; 0 for none
 }
 
-// end returns the size at which the chunk ends as in the previous state; 0 without one.
+// end returns the size at which the chunk ends as in the previous state; 0 if there is none or it is exceeded.
 func (c *cutter) end() int {
 	if c.target <= len(c.chunk) {
 		return 0
@@ -72,7 +72,7 @@ func (c *cutter) begin(ref change.Ref) error {
 	return c.flush()
 }
 
-// add adds a record to the stream. It reads no more of an image than it needs.
+// add adds a record to the stream.
 func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 	b := binary.AppendUvarint(change.AppendRef(append(c.chunk, 1), ref), uint64(mode))
 	c.chunk = binary.AppendUvarint(b, uint64(len(data)))

@@ -111,7 +111,7 @@ func Open(dir string, o Options) (*Keep, error) {
 			err = k.salvage(dir)
 		}
 		if err != nil {
-			err = errors.Join(k.found(err), k.Close())
+			err = errors.Join(k.markDamage(err), k.Close())
 		}
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func open(dir string, o Options) (*Keep, error) {
 	}, boltfile.Options{ReadOnly: o.ReadOnly, Timeout: o.Timeout, Context: o.Context, Step: o.Step, BatchSize: o.batchSize})
 	k.info, _ = os.Lstat(Path(dir))
 	if err := k.file.Open(); err != nil {
-		return nil, errors.Join(k.found(err), k.file.Close())
+		return nil, errors.Join(k.markDamage(err), k.file.Close())
 	}
 	k.info, _ = os.Lstat(Path(dir))
 	return k, nil
@@ -223,8 +223,8 @@ func (k *Keep) Close() error {
 	return nil
 }
 
-// found marks an error about damage with the file, so that [SetAside] renames no other file.
-func (k *Keep) found(err error) error {
+// markDamage adds the file to an error about damage, so that [SetAside] renames no other file.
+func (k *Keep) markDamage(err error) error {
 	if errors.Is(err, ErrDamaged) && k.info != nil && !errors.As(err, new(damagedError)) {
 		return damagedError{err, k.info}
 	}
@@ -261,7 +261,7 @@ func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
 func (k *Keep) Add(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.add(ctx, s, r)
 	if err != nil {
-		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, k.found(err))
+		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, k.markDamage(err))
 	}
 	return saved, nil
 }
@@ -340,22 +340,22 @@ func (k *Keep) cut(
 	s.Records, s.Size = 0, 0
 	var row []byte
 	inHead := true
-	for r0 := range all {
-		if inHead && r0.Ref.Kind == change.KindMessage {
+	for r := range all {
+		if inHead && r.Ref.Kind == change.KindMessage {
 			if inHead, err = false, c.flush(); err != nil {
 				return nil, err
 			}
 		}
-		if err := c.begin(r0.Ref); err != nil {
+		if err := c.begin(r.Ref); err != nil {
 			return nil, err
 		}
-		image := change.Image{Data: r0.Data, Mode: r0.Mode} // as [change.ImageOf] does, in reused memory
-		if r0.IsRow() {
-			row = change.AppendRow(row[:0], r0)
+		image := change.Image{Data: r.Data, Mode: r.Mode} // as [change.ImageOf] does, in reused memory
+		if r.IsRow() {
+			row = change.AppendRow(row[:0], r)
 			image = change.Image{Data: row}
 		}
 		s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
-		if err := c.add(r0.Ref, image.Mode, image.Data); err != nil {
+		if err := c.add(r.Ref, image.Mode, image.Data); err != nil {
 			return nil, err
 		}
 	}
@@ -451,7 +451,7 @@ func (k *Keep) Flush() error {
 		return nil
 	}
 	if err := k.write(); err != nil {
-		return fmt.Errorf("writing %s: %w", k.file.Path(), k.found(err))
+		return fmt.Errorf("writing %s: %w", k.file.Path(), k.markDamage(err))
 	}
 	return nil
 }
@@ -567,7 +567,7 @@ func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("listing the kept states: %w", k.found(err))
+		return fmt.Errorf("listing the kept states: %w", k.markDamage(err))
 	}
 	return nil
 }
@@ -611,7 +611,7 @@ func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Write
 		err = damageError("its last record is cut short, or it has %d records and not %d", len(j.ops), s.Records)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.found(err))
+		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.markDamage(err))
 	}
 	return j.ops, nil
 }

@@ -39,8 +39,8 @@ func DamagedFiles(dir string, before time.Time) ([]string, error) {
 	return all, err
 }
 
-// RemoveDamaged removes files that [DamagedFiles] has returned, and returns their size in bytes. Their readable states were
-// copied when the copies were last opened for writing.
+// RemoveDamaged removes files that [DamagedFiles] has returned, and returns their size in bytes. Their readable states
+// were copied when the copies were last opened for writing.
 func RemoveDamaged(paths []string) (size int64, err error) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -94,7 +94,7 @@ type salvager struct {
 	states      map[uint64]State  // the states found, by number
 	sessionKeys map[uint64]string // the session key of each state that the file names
 	whole       map[hash]bool     // trees that were checked
-	brought     []uint64
+	copied      []uint64
 }
 
 func (s *salvager) run(path string) error {
@@ -162,7 +162,7 @@ func (s *salvager) store(st State) error {
 	if ok, err := s.check(st.root, st.depth); err != nil || !ok {
 		return err
 	}
-	s.brought = append(s.brought, st.seq)
+	s.copied = append(s.copied, st.seq)
 	s.k.next = max(s.k.next, st.seq+1)
 	return errors.Join(
 		s.k.put(bucketSessions, append(sessionKey(st.Session), boltfile.U64(^st.seq)...), nil),
@@ -212,9 +212,9 @@ func (s *salvager) text(path string) string {
 		exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
 		return exists && err == nil
 	})
-	text := count(s.brought) + " were brought over from " + path
+	text := count(s.copied) + " recovered from " + path
 	if len(lost) > 0 {
-		text += ", and " + count(lost) + " not, since parts of them cannot be read"
+		text += "; " + count(lost) + " lost: parts cannot be read"
 	}
 	return text
 }

@@ -17,7 +17,7 @@ type Policy struct {
 	Hourly, Daily, Weekly int   // one state stays for each of the last N hours, days and weeks that have one
 	MaxBytes              int64 // greatest size of the file; 0: any size
 
-	// Before, unless zero, is the earliest time of a state that stays.
+	// Before, unless zero, removes all earlier states, except those that always stay.
 	Before time.Time
 
 	Of Query // the states that fields other than MaxBytes may remove
@@ -50,7 +50,7 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 		})
 	}
 	if err != nil {
-		return freed, fmt.Errorf("thinning the kept copies: %w", k.found(err))
+		return freed, fmt.Errorf("thinning the kept copies: %w", k.markDamage(err))
 	}
 	return freed, nil
 }
@@ -132,7 +132,7 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 		err = k.file.Compact(ctx, keyErasing)
 	}
 	if err != nil {
-		return freed, fmt.Errorf("forgetting kept copies: %w", k.found(err))
+		return freed, fmt.Errorf("forgetting kept copies: %w", k.markDamage(err))
 	}
 	return freed, nil
 }

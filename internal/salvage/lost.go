@@ -80,7 +80,7 @@ func (l *LostRows) All() iter.Seq2[int64, Known] {
 	}
 }
 
-// errEnough ends an iteration.
+// errEnough ends the iteration of All early.
 var errEnough = errors.New("enough")
 
 // known returns the known values in a row of the temporary table.

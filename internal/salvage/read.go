@@ -59,8 +59,8 @@ type scan struct {
 	schema []schemaRow
 	added  []Object // added to the schema from a known one
 
-	free     []uint64
-	freeOK   bool
+	free     []uint64          // a bit for each free page, as far as they are known
+	freeOK   bool              // the freelist is complete
 	suspects map[uint32]*Table // pages in the tree of a table with cells that do not belong there
 
 	widest      int // greatest number of columns of a row; a cell with more is not a row
@@ -147,7 +147,6 @@ func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, 
 }
 
 const schemaColumns = 5
-
 
 // step is called for every page read.
 func (s *scan) step() error {
@@ -628,7 +627,7 @@ func (s *scan) readKeyed(t *Table) error {
 	return err
 }
 
-// readIndex records the rows that an index has and that were not found.
+// readIndex adds the rows that an index has and that were not found to the table's lost rows.
 func (s *scan) readIndex(t *Table, ix *index) {
 	n, lost := 0, 0
 	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(entries [][]Value) bool { return s.belong(t, ix, entries) }, func(vals []Value) {
@@ -677,7 +676,7 @@ func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
 	return differ == 0
 }
 
-// search looks for rows on pages that no tree leads to, or that have cells which do not belong there.
+// search looks for rows on pages that no tree leads to, and on the suspects.
 func (s *scan) search() error {
 	s.free, s.freeOK = s.freelist()
 	if !s.freeOK {
@@ -692,7 +691,7 @@ func (s *scan) search() error {
 	if s.freeOK {
 		return s.searchPages(s.db.tables)
 	}
-	// The freelist may lack a free page: a row counts only if the row that it belongs to exists.
+	// The freelist may lack a free page: consider then accepts a row only if the row that it belongs to exists.
 	for _, t := range s.ownersFirst() {
 		if err := s.searchPages([]*Table{t}); err != nil {
 			return err

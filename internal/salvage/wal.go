@@ -94,7 +94,7 @@ func (f *file) readWAL() {
 		return
 	}
 	if f.header.Intact && size != f.pageSize {
-		return // belongs to another database
+		return // it belongs to another database
 	}
 	f.pageSize = size
 	frame := make([]byte, 24+size)
