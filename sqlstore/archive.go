@@ -39,7 +39,7 @@ type rowList struct {
 	sum     string
 	content int64 // bytes of the rows
 	tables  []tableRows
-	parents map[string]bool // the tables whose rows stay in the database; set only by the call that made the archive
+	parents map[string]bool // the tables whose rows stay in the database; set only by the call that makes the archive
 }
 
 // A tableRows counts the rows of one table in an archive.
@@ -63,7 +63,7 @@ func (l *rowList) hasRows() bool {
 	return slices.ContainsFunc(l.tables, func(t tableRows) bool { return !l.parents[t.name] })
 }
 
-// noRows is the image of rows that are only in the archive.
+// noRows returns the image of rows that are only in the archive.
 func noRows() *change.Image { return &change.Image{Data: []byte{}, Mode: 0o600} }
 
 // name returns the name of the archive's folder.
@@ -164,8 +164,8 @@ func (a *archiveWriter) close() error {
 // errArchive means that an archive differs from what was written.
 var errArchive = errors.New("the archive of the rows is damaged")
 
-// readArchive calls begin for every table of an archive, and the function each for every row of the table. The values
-// of a row are valid until that call returns. The result lists the rows that were read.
+// readArchive calls begin for every table of an archive, and then each for every row of that table. The values of a row
+// are valid until each returns. The result lists the rows that were read.
 func readArchive(r io.Reader, begin func(table string, cols []string) error, each func(row []Value) error) (l rowList, err error) {
 	sum := sha256.New()
 	count := countingWriter(0)

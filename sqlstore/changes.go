@@ -124,9 +124,8 @@ func merge(a, b rowChange) (rowChange, error) {
 	return b, nil
 }
 
-// parentExists reports whether the plan creates or keeps a parent; known is false if the plan does
-// not contain it.
-func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value) (there, known bool) {
+// parentExists reports whether the parent row exists after the plan; known is false if the plan does not contain it.
+func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value) (exists, known bool) {
 	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{parent.key()}) {
 		return false, false
 	}

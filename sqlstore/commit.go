@@ -57,7 +57,7 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 	return changes, err
 }
 
-// apply makes the change in the transaction of c, and commits it.
+// apply makes the change in the transaction of c, commits it, and stores its progress in at.
 func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *commitState) error {
 	// 1. The write lock is held, so the result of the comparison stays valid.
 	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {

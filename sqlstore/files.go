@@ -156,7 +156,7 @@ func mayBeDatabase(path string) bool {
 	return err == nil && salvage.HasPages(salvage.Source{DB: f, Size: info.Size()})
 }
 
-// checkJournal refuses a database with an interrupted transaction: SQLite would have to
+// checkJournal refuses a database whose -journal, at path, has an open or interrupted transaction: SQLite would have to
 // roll it back before it could read.
 func checkJournal(path string) error {
 	head, err := readStart(path, 8)
@@ -171,10 +171,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// suffixes of the files of a database.
+// suffixes are what follows the name of a database in the names of its files.
 var suffixes = [...]string{"", "-wal", "-shm"}
 
-// SalvageSource returns the files of the database for reading. close closes them.
+// SalvageSource opens the files of the database for reading. closeFiles closes them.
 func (s *Store) SalvageSource() (src salvage.Source, closeFiles func(), err error) {
 	db, err := openPlain(s.id.Root)
 	if err != nil {

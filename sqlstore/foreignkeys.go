@@ -79,7 +79,7 @@ func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, up
 		if null || update && c.schema.isOptional(l.parent) {
 			continue
 		}
-		if there, known := changes.parentExists(c.schema.tableNamed(l.parent), l, key); known && there {
+		if exists, known := changes.parentExists(c.schema.tableNamed(l.parent), l, key); known && exists {
 			continue
 		} else if known {
 			return l.describe(key), nil

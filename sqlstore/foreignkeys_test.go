@@ -210,7 +210,7 @@ func TestReadAgain(t *testing.T) {
 		})
 		now := load(t, s, id).Title
 		if times == readTries {
-			if !errors.Is(err, change.ErrLocked) || strings.Contains(err.Error(), "has it open") {
+			if !errors.Is(err, change.ErrLocked) || strings.Contains(err.Error(), "has the database open") {
 				t.Errorf("changing %d times: %v, want busy, and that nobody has it open", times, err)
 			}
 			continue

@@ -62,7 +62,7 @@ func currentHolders(ctx context.Context, path string) (who []string, err error) 
 	if len(who) > 0 {
 		return who, nil
 	}
-	// A process of another user.
+	// The files of a process of another user are not shown, but its lock is.
 	if held, err := isLocked(path + "-shm"); err != nil || !held {
 		return nil, err
 	}

@@ -349,7 +349,8 @@ func (t *rowTable) key(row []Value) []Value {
 // errNoArchive means that the archive does not exist.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
-// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list.
+// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list
+// want, unless that is nil. It returns the list of the archive.
 func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -390,8 +391,9 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 // A tally counts the rows of an archive by state.
 type tally [4]int64
 
-// count counts the rows of an archive by state.
-func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, l rowList, err error) {
+// countStates counts the rows of the archive at path by state. It checks that the archive matches want, unless that is
+// nil, and returns its list.
+func (c *Conn) countStates(ctx context.Context, path string, want *rowList) (n tally, l rowList, err error) {
 	l, err = c.eachRow(ctx, path, want, func(t *rowTable, row []Value) error {
 		if t.parent {
 			return nil
@@ -403,14 +405,14 @@ func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, 
 	return n, l, err
 }
 
-// countRows counts the rows of an archive by state.
-func (s *Store) countRows(ctx context.Context, archive change.Ref) (n tally, l rowList, err error) {
+// countArchived counts the rows of an archive of any journal by state.
+func (s *Store) countArchived(ctx context.Context, archive change.Ref) (n tally, l rowList, err error) {
 	path, err := s.findArchive(archive)
 	if err != nil {
 		return n, l, err
 	}
 	err = s.View(ctx, func(c *Conn) error {
-		n, l, err = c.count(ctx, path, nil)
+		n, l, err = c.countStates(ctx, path, nil)
 		return err
 	})
 	if err != nil {
@@ -439,7 +441,7 @@ func (s *Store) findArchive(ref change.Ref) (string, error) {
 // readRows returns the image of the rows of an archive: its list if all rows are in the database, an empty image if
 // none are.
 func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, error) {
-	n, l, err := s.countRows(ctx, ref)
+	n, l, err := s.countArchived(ctx, ref)
 	switch {
 	case err != nil:
 		return nil, err
@@ -453,7 +455,7 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, er
 
 // CountUnrestorable returns how many rows of an archive an undo cannot restore, because their session was deleted.
 func (s *Store) CountUnrestorable(ctx context.Context, archive change.Ref) (int64, error) {
-	n, _, err := s.countRows(ctx, archive)
+	n, _, err := s.countArchived(ctx, archive)
 	return n[rowOrphan], err
 }
 
@@ -585,7 +587,8 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 	return err
 }
 
-// IsCommitted reports whether the archive has rows that are not in the database.
+// IsCommitted implements [aside.Change]. A removal is committed unless all rows are in the database, and an insertion
+// if any is.
 func (x *rowsChange) IsCommitted(ctx context.Context) (bool, error) {
 	if x.tried && x.at != commitSent || len(x.moves) > 0 && !exists(x.path()) {
 		return x.at == committed, nil
@@ -593,7 +596,7 @@ func (x *rowsChange) IsCommitted(ctx context.Context) (bool, error) {
 	err := x.syncFiles()
 	if err == nil {
 		err = x.write(ctx, func(c *Conn) (err error) {
-			if x.counts, _, err = c.count(ctx, x.path(), &x.list); err == nil && c.shared {
+			if x.counts, _, err = c.countStates(ctx, x.path(), &x.list); err == nil && c.shared {
 				err = x.overwrite(c)
 			}
 			return err

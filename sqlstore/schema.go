@@ -28,7 +28,7 @@ type Table struct {
 	parents   []foreignKey // from its rows
 	children  []foreignKey // to its rows
 	triggers  []string
-	with      []*Table // of With
+	with      []*Table // the tables in With
 
 	entryQueries     []entryQuery // one for each index, see readEntryQueries
 	rowid, nextRowid string       // queries for the rowid of an id, and for the next rowid

@@ -50,14 +50,14 @@ type Store struct {
 	specs []TableSpec
 	opt   Options
 
-	// conns is locked for reading while a connection is open, and for writing by Held, which must not
-	// see mend's own locks.
+	// conns is locked for reading while a connection is in use, and for writing by Held and CheckFree, which must not
+	// see this store's own locks.
 	conns sync.RWMutex
 
 	sums aside.Sums // checksums of whole files
 
 	mu      sync.Mutex
-	schema  *schema // the one that was read last
+	schema  *schema // cache: the schema that was read last
 	rebuild bool    // an index is damaged: reading needs rebuilt indexes
 	idle    []idleConn
 	idleEnd *time.Timer
@@ -92,7 +92,7 @@ func (s *Store) step(what string) error {
 	return s.opt.Step(what)
 }
 
-// ErrEmpty means that the file has no bytes. It comes with ErrUnusable.
+// ErrEmpty means that the file has no bytes. Its error also wraps ErrUnusable.
 var ErrEmpty = errors.New("the file is empty")
 
 // Unusable returns an error that wraps ErrUnusable.
