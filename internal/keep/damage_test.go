@@ -150,7 +150,7 @@ func TestDamage(t *testing.T) {
 		}
 		said, over := 0, 0
 		o := Options{Notice: func(text string) {
-			if said += strings.Count(text, "The file is now"); strings.Contains(text, "brought over") {
+			if said += strings.Count(text, "The file is now"); strings.Contains(text, "recovered from") {
 				over++
 			}
 		}}
