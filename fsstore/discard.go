@@ -17,34 +17,30 @@ import (
 // It reads each staged file just before it removes it. It moves a file that another program wrote into, through an
 // earlier descriptor, to the kept files, and reports it to Note. A file that cannot be read stays in place.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
-	if st.Dir == "" {
-		return s.cleanOwner()
+	if st.Dir == "" && s.opt.Owner == "" {
+		return nil
 	}
-	tx, err := s.resume(st)
-	if err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	defer tx.close()
-	if err := tx.discard(ctx); err != nil {
+	if err := s.discard(ctx, st); err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
 	return nil
 }
 
-// cleanOwner cleans up the folder of the owner.
-func (s *Store) cleanOwner() error {
-	if s.opt.Owner == "" {
-		return nil
+func (s *Store) discard(ctx context.Context, st change.Staged) error {
+	if st.Dir == "" {
+		tx, err := s.begin(nil)
+		if err != nil {
+			return err
+		}
+		defer tx.close()
+		return tx.cleanUp(nil)
 	}
-	tx, err := s.begin(nil)
+	tx, err := s.resume(st)
 	if err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
+		return err
 	}
 	defer tx.close()
-	if err := tx.cleanUp(nil); err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	return nil
+	return tx.discard(ctx)
 }
 
 func (tx *transaction) discard(ctx context.Context) error {
