@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,13 +233,6 @@ func conflictError(conflicts []change.Conflict, err error) error {
 		err = &change.ConflictError{Conflicts: conflicts}
 	}
 	return err
-}
-
-func conflictsIn(err error) []change.Conflict {
-	if e, ok := errors.AsType[*change.ConflictError](err); ok {
-		return e.Conflicts
-	}
-	return nil
 }
 
 // checkedRows returns the rows for the check of foreign keys: all except created rows, if the plan allows a missing

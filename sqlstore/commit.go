@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/ownfile"
 )
 
 // Commit durably writes the Posts in one transaction. Any failure before its COMMIT ends as
@@ -30,8 +32,8 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 		return change.Outcome{}, fmt.Errorf("committing to %s: %w", s.id.Root, err)
 	case notCommitted:
 	}
-	if conflicts := conflictsIn(err); len(conflicts) > 0 {
-		return change.Outcome{State: change.Aborted, Conflicts: conflicts}, nil
+	if e, ok := errors.AsType[*change.ConflictError](err); ok {
+		return change.Outcome{State: change.Aborted, Conflicts: e.Conflicts}, nil
 	}
 	return change.Outcome{State: change.Aborted, Cause: fmt.Errorf("writing to %s: %w", s.id.Root, err)}, nil
 }
@@ -81,7 +83,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	if err := s.step("sync folder"); err != nil {
 		return err
 	}
-	if err := syncFolder(s.id.Root); err != nil {
+	if err := ownfile.SyncDir(filepath.Dir(s.id.Root)); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -21,28 +21,11 @@ func inodeOf(info fs.FileInfo) (dev, ino uint64) {
 	return 0, 0
 }
 
-func hardLinks(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
-	}
-	return 1
-}
-
 // setOwner sets the owner of f to the owner of another file, if mend runs as root. It ignores errors.
 func setOwner(f *os.File, info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(st.Uid), int(st.Gid))
 	}
-}
-
-// syncFolder makes the names in the folder of path durable.
-func syncFolder(path string) error {
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // checkFolderWritable returns an error if the folder of path may not be written.

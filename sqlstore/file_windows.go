@@ -12,14 +12,8 @@ import (
 // inodeOf returns zeros: size and time must suffice to identify a file.
 func inodeOf(fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 
-// hardLinks returns 1: the number is unknown unless the file is opened.
-func hardLinks(fs.FileInfo) uint64 { return 1 }
-
 // setOwner does nothing: a new file inherits the owner and the rights of its folder.
 func setOwner(*os.File, fs.FileInfo) {}
-
-// syncFolder does nothing: a folder cannot be synced here, and NTFS journals its names.
-func syncFolder(string) error { return nil }
 
 // checkFolderWritable returns nil: Commit fails if the folder is not writable.
 func checkFolderWritable(string) error { return nil }

@@ -57,8 +57,8 @@ func inspectFiles(path string) (fileState, error) {
 	switch {
 	case !info.Mode().IsRegular():
 		return files, Unusable("not a plain file but %s", info.Mode())
-	case hardLinks(info) > 1:
-		return files, Unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
+	case ownfile.LinkCount(info) > 1:
+		return files, Unusable("the file has %d names, and SQLite keeps side files for one: remove the others", ownfile.LinkCount(info))
 	}
 	files.db, files.fileMode = newFileStamp(info), info.Mode().Perm()
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
@@ -70,8 +70,8 @@ func inspectFiles(path string) (fileState, error) {
 			return files, err
 		case !side.Mode().IsRegular():
 			return files, Unusable("its %s is not a plain file but %s", suffix, side.Mode())
-		case hardLinks(side) > 1: // SQLite would write to it
-			return files, Unusable("its %s has %d names: remove the others, or this one if it is not SQLite's", suffix, hardLinks(side))
+		case ownfile.LinkCount(side) > 1: // SQLite would write to it
+			return files, Unusable("its %s has %d names: remove the others, or this one if it is not SQLite's", suffix, ownfile.LinkCount(side))
 		}
 		switch suffix {
 		case "-wal":

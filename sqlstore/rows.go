@@ -18,6 +18,7 @@ import (
 	"mend/change"
 	"mend/internal/aside"
 	"mend/internal/fail"
+	"mend/internal/ownfile"
 )
 
 // One op of [change.KindRows] moves many rows to an archive: its Pre is the list of the archive that has them, its Post
@@ -635,7 +636,7 @@ func (x *rowsChange) apply(ctx context.Context, c *Conn, at *commitState) (err e
 		err = x.step("sync folder")
 	}
 	if err == nil {
-		err = syncFolder(x.id.Root)
+		err = ownfile.SyncDir(filepath.Dir(x.id.Root))
 	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err

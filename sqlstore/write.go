@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/ownfile"
 )
 
 // write runs f in one transaction that holds the write lock. f commits; if it does not, nothing is
@@ -151,7 +154,7 @@ func (s *Store) syncFiles() error {
 			return err
 		}
 	}
-	return syncFolder(s.id.Root)
+	return ownfile.SyncDir(filepath.Dir(s.id.Root))
 }
 
 // overwrite writes one page unchanged. A writer that was killed, or whose sync failed, may have

@@ -146,7 +146,7 @@ func CheckEditable(path string) error {
 
 // oneName returns an error for a file with several hard links; harm explains what would go wrong.
 func oneName(path string, info fs.FileInfo, harm string) error {
-	if n := linkCount(info); n > 1 {
+	if n := LinkCount(info); n > 1 {
 		return &UnsafeError{path, fmt.Sprintf("has %d names (hard links), %s", n, harm), replaceByCopy(path)}
 	}
 	return nil

@@ -17,8 +17,8 @@ const (
 	dontWait   = unix.O_NONBLOCK
 )
 
-// linkCount returns the number of hard links of the file.
-func linkCount(info fs.FileInfo) uint64 {
+// LinkCount returns the number of hard links of a file.
+func LinkCount(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
 	}

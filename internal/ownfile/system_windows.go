@@ -11,7 +11,8 @@ import (
 // Named pipes are not in the file system, and creating links needs rights that few users have.
 const dontFollow, dontWait = 0, 0
 
-func linkCount(fs.FileInfo) uint64 { return 1 }
+// LinkCount returns 1: the number is unknown unless the file is opened.
+func LinkCount(fs.FileInfo) uint64 { return 1 }
 
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }
 
