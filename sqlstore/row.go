@@ -216,26 +216,17 @@ func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err 
 	return same, err
 }
 
-// columnList returns the quoted columns, with an expression in place of the data.
-func (t *Table) columnList(data string) []string {
-	cols := make([]string, len(t.Cols))
+// selectWhere returns a query for the rows that a condition and an order select, with an expression in place
+// of the data, and the size of the data as last column.
+func (t *Table) selectWhere(data, rows string) string {
+	cols, size := make([]string, len(t.Cols)), "0"
 	for i, name := range t.Cols {
 		cols[i] = sqlite3.QuoteIdentifier(name)
 	}
 	if t.DataIndex >= 0 {
-		cols[t.DataIndex] = data
+		cols[t.DataIndex], size = data, "octet_length("+sqlite3.QuoteIdentifier(t.Data)+")"
 	}
-	return cols
-}
-
-// selectWhere returns a query for the rows that a condition and an order select, with an expression in place
-// of the data, and the size of the data as last column.
-func (t *Table) selectWhere(data, rows string) string {
-	size := "0"
-	if t.DataIndex >= 0 {
-		size = "octet_length(" + sqlite3.QuoteIdentifier(t.Data) + ")"
-	}
-	return "SELECT " + strings.Join(t.columnList(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
+	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
 }
 
 func (v Value) equal(o Value) bool {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -174,7 +175,7 @@ func (c *Conn) checkKind(name string) error {
 	case len(found) == 0:
 		all, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 		if err == nil {
-			err = Unusable("unknown schema: no table %s among %s", name, orNone(all))
+			err = Unusable("unknown schema: no table %s among %s", name, cmp.Or(strings.Join(all, ", "), "none"))
 			if info, errWAL := os.Stat(c.db.Filename("main").String() + "-wal"); errWAL == nil && info.Size() > 0 {
 				err = fail.WithHint(err, "a -wal of another database may lie beside it: \"mend salvage --dry-run\" then reads the database without it")
 			}
@@ -184,13 +185,6 @@ func (c *Conn) checkKind(name string) error {
 		return Unusable("unknown schema: %s is not a plain table", name)
 	}
 	return nil
-}
-
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 // Strings returns the first column of a query's rows.
