@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,23 +47,6 @@ func (d *Dir) File() *os.File {
 		d.f = os.NewFile(uintptr(d.fd), d.Path)
 	}
 	return d.f
-}
-
-// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a
-// name is missing, and is a [*NotFolderError] if a name is not a folder, for example a link.
-func (d *Dir) Sub(rel string) (*Dir, error) {
-	at := d
-	for name := range strings.SplitSeq(rel, "/") {
-		next, err := at.child(name)
-		if at != d {
-			at.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
 }
 
 func (d *Dir) child(name string) (*Dir, error) {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 	"time"
 
@@ -45,23 +44,6 @@ func (d *Dir) File() *os.File {
 		d.f, _ = d.r.Open(".")
 	}
 	return d.f
-}
-
-// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a name is missing, and is
-// a [*NotFolderError] if a name is not a folder, for example a link.
-func (d *Dir) Sub(rel string) (*Dir, error) {
-	parent := d
-	for name := range strings.SplitSeq(rel, "/") {
-		next, err := parent.child(name)
-		if parent != d {
-			parent.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		parent = next
-	}
-	return parent, nil
 }
 
 func (d *Dir) child(name string) (*Dir, error) {
