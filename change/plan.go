@@ -114,7 +114,7 @@ func Diff(before, after iter.Seq[*Record]) []Op {
 			ops = append(ops, Op{Ref: r.Ref, Post: ImageOf(r)})
 		case r.Unreadable() || SameImage(previous, r):
 		default:
-			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(previous), Post: ImageOf(r.Touch(previous))})
+			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(previous), Post: ImageOf(r.touch(previous))})
 		}
 	}
 	for _, r := range all {

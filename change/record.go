@@ -128,9 +128,9 @@ func (r *Record) IsMalformed() bool {
 	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
-// Touch returns the record with time_updated increased by one, if the column has the same value
+// touch returns the record with time_updated increased by one, if the column has the same value
 // in before; otherwise it returns the record unchanged.
-func (r *Record) Touch(before *Record) *Record {
+func (r *Record) touch(before *Record) *Record {
 	const name = "time_updated"
 	old, _ := before.Col(name)
 	now, _ := r.Col(name)

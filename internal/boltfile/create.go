@@ -190,7 +190,7 @@ func (c *copier) flush() error {
 		}
 		w := &Tx{tx: tx, f: c.f}
 		for _, p := range c.values {
-			if err := w.PutSealed(p.Bucket, p.Key, p.Sealed); err != nil {
+			if err := w.putSealed(p.Bucket, p.Key, p.Sealed); err != nil {
 				return err
 			}
 		}

@@ -201,11 +201,11 @@ func (w *Tx) Get(bucket string, key []byte) ([]byte, bool, error) { return w.sna
 
 // Put writes a value with its checksum.
 func (w *Tx) Put(name string, key, val []byte) error {
-	return w.PutSealed(name, key, Seal(name, key, val))
+	return w.putSealed(name, key, Seal(name, key, val))
 }
 
-// PutSealed writes a value in the form that [Seal] returns.
-func (w *Tx) PutSealed(name string, key, sealed []byte) error {
+// putSealed writes a value in the form that [Seal] returns.
+func (w *Tx) putSealed(name string, key, sealed []byte) error {
 	b, err := w.bucket(name, key)
 	if err != nil {
 		return err

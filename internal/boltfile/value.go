@@ -30,7 +30,7 @@ func (w *Tx) PutAll(values []Value) error {
 		return cmp.Or(cmp.Compare(x.Bucket, y.Bucket), bytes.Compare(x.Key, y.Key))
 	})
 	for _, v := range values {
-		if err := w.PutSealed(v.Bucket, v.Key, v.Sealed); err != nil {
+		if err := w.putSealed(v.Bucket, v.Key, v.Sealed); err != nil {
 			return err
 		}
 	}
