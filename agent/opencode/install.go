@@ -65,7 +65,7 @@ func (p plugin) Path(project bool) (string, error) {
 		{"XDG_CONFIG_HOME", p.program.name},
 	} {
 		dir := os.Getenv(place.variable)
-		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it against the folder in which it starts
+		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it against the folder that it is started in
 			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title,
 				place.variable, dir)
 		}

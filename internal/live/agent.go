@@ -103,6 +103,6 @@ type Repairer interface {
 	// needed.
 	CheckUnasked(ctx context.Context, id string, r repair.Result) error
 	// KnowsVersion reports whether mend was verified with a version of the agent, and whether the version is newer than
-	// all verified ones. It also returns the version; "" stands for the newest version that wrote to the store.
+	// all verified ones. It also returns the version; "" stands for the version used for diagnoses.
 	KnowsVersion(version string) (resolved string, verified, newer bool)
 }

@@ -127,8 +127,8 @@ func newSession(r change.Record) record.Session {
 }
 
 // Load returns the session with its messages and parts, and the stamp of its rows when they were read. A row with a
-// problem has a Defect; a row with an unusable id is in Stray. The error wraps errNoSession, [sqlstore.ErrUnusable] or
-// [change.ErrLocked], or comes from the system.
+// problem has a Defect; a row that OpenCode cannot have written is in Stray. The error wraps errNoSession,
+// [sqlstore.ErrUnusable] or [change.ErrLocked], or comes from the system.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	return s.load(ctx, head, false)
 }

@@ -14,7 +14,8 @@
 //
 // The severity of a problem depends on the setting in use (the agent's version, and thinking). There a
 // [repair.Broken] problem is refused, or stops the agent. A [repair.Latent] problem does so in another setting, or is
-// shown as running. A [repair.Note] is untidy. The next request's provider determines the rules.
+// shown as running. A [repair.Lost] problem is missing content that the agent does not report. A [repair.Note] is
+// untidy. The next request's provider determines the rules.
 //
 // # How a problem of the records is fixed
 //
@@ -24,11 +25,11 @@
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
 //	field, screen    missing fields                    the session's value, or a neutral    nothing
-//	beside, order, nothing, name, session, no-session, unlisted, orphan, stray, hidden, place, unavailable: see [rows]
+//	all others       see [rows]
 //
 // # What a fix never does
 //
-// It writes no signature and no thinking. It does not touch the thinking of the newest answer while its tool loop is
-// open, nor the newest answer of a busy session ([WhyBusy]), nor any message with unreadable content. Content that it
-// injects is marked synthetic.
+// It writes no signature, and no thinking except a placeholder for models that require reasoning before a call. It does
+// not touch the thinking of the newest answer while its tool loop is open, nor the newest answer of a busy session
+// ([WhyBusy]), nor any message with unreadable content. Text that it injects is marked synthetic.
 package diagnose

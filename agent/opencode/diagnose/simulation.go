@@ -199,8 +199,8 @@ func (c *simulation) violations(set setting) []request.Violation {
 	return render.Check(ProviderOf(r), r, set.thinking)
 }
 
-// settingsFor returns the setting in use, followed by the others where a fix must hold: with thinking switched on or
-// off, and in the newest version; with [repair.Options].AllSettings or Latent in all versions.
+// settingsFor returns the setting in use, followed by the others where a fix must hold: the newest version, or with
+// [repair.Options].AllSettings or Latent all versions, and for Anthropic's API each with thinking on and off.
 func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{profile: render.ProfileFor(c.request.Version), thinking: LikelyThinks(s)}
 	if c.request.Thinking != nil {

@@ -101,8 +101,8 @@ func (m *Message) Remove(ref change.Ref) {
 }
 
 // NewTextPart returns a new text part for the message, marked synthetic. Its id determines its position. Mode and
-// columns are copied from a part of the message, or else of the session, or else from the message itself; the times
-// are the message's. Nothing depends on the clock or on random numbers.
+// columns, with the times, are copied from a part of the message; without one, from another part of the session or the
+// message itself, with the times of the message. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
 		Name: "synthetic",

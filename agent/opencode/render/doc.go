@@ -23,7 +23,7 @@
 //  3. Messages: a user message becomes text and files; an assistant message becomes steps,
 //     each followed by its tool results.
 //  4. Clean-up: empty text, empty messages, characters of call ids.
-//  5. Turns: neighbouring messages of one role are joined.
+//  5. Turns: for Anthropic and Bedrock, neighbouring messages of one role are joined.
 //
 // # What cannot be known
 //

@@ -10,7 +10,7 @@ package schema
 // The types:
 //
 //	str      a text                 a|b      one of these texts       [T       a list of T
-//	name     a text, not blank      msg*     a text with that prefix  {T       an object with values of T
+//	name     a text, not empty      msg*     a text with that prefix  {T       an object with values of T
 //	num      a number               obj      an object                (shape   an object with the fields of a shape
 //	fin      a finite number        any      anything                 input    an object: of a call
 //	time     a number, 0 or more    bool     true or false
