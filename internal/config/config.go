@@ -19,7 +19,7 @@ import (
 // A Config holds the current settings. Use [Load] to create one. The table of settings describes the fields.
 type Config struct {
 	Enabled             bool
-	Skip                []string // values of [SkipWords]
+	Skip                []string // values of [skipWords]
 	AutoResume          bool
 	MaxRetries          int
 	NotificationSeconds int // 0: no notification
@@ -107,8 +107,8 @@ const (
 	SkipFallback    = "model_fallback"   // continuing with other models
 )
 
-// SkipWords are the values that the setting skip may have.
-func SkipWords() []string {
+// skipWords are the values that the setting skip may have.
+func skipWords() []string {
 	return []string{
 		"tool_result_missing", "thinking_block_order", "thinking_disabled_violation", "empty_content_message", "unavailable_tool",
 		"invalid_tool_call", "invalid_file", "first_prompt_missing", "thinking_signature", "encrypted_reasoning",

@@ -182,7 +182,7 @@ func (c *Config) validate(k setting, origin Origin) error {
 			return c.validateModels(k, *v, origin)
 		}
 		for _, word := range *v {
-			if !slices.Contains(SkipWords(), word) {
+			if !slices.Contains(skipWords(), word) {
 				return k.typeError(strconv.Quote(word))
 			}
 		}
@@ -226,7 +226,7 @@ func (k setting) want() string {
 		return fmt.Sprintf("a list of whole numbers from %d to %d", k.min, k.max)
 	case *[]string:
 		if k.name == "skip" {
-			return "a list of " + strings.Join(SkipWords(), ", ")
+			return "a list of " + strings.Join(skipWords(), ", ")
 		}
 		return "a list of models such as \"anthropic/claude-opus-4-5\""
 	case *map[string][]string:

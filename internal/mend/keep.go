@@ -134,7 +134,7 @@ func (c *Store) KeepAll(
 		}
 	}
 	heads, stray := splitStray(heads)
-	if err := c.CheckListed(stray); whole && err != nil {
+	if err := c.checkListed(stray); whole && err != nil {
 		yield(len(heads)+len(stray), Kept{Err: err})
 	}
 	id := c.ID()

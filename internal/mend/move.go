@@ -22,7 +22,7 @@ import (
 type Move struct {
 	Sessions []agent.Relocation // the sessions to move, each with its new folder
 	Stay     []change.Head      // the sessions of a new folder at the old path
-	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
+	Unread   error              // sessions of the folder may be missing, see [Store.checkListed]
 	Plans    int                // the number of plans; 0 if all sessions already belong to their new folder
 	Going    int                // the number of plans that move a session
 
@@ -50,7 +50,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	if err != nil {
 		return m, err
 	}
-	m.Unread = c.CheckListed(heads)
+	m.Unread = c.checkListed(heads)
 	olds := aliases(from)
 	for _, h := range heads {
 		for _, old := range olds {
@@ -185,7 +185,7 @@ func homelessSessions(ctx context.Context, stores []*Store) (gone []storeSession
 	isGone = map[string]bool{}
 	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
-		if err = cmp.Or(err, c.CheckListed(heads)); err != nil {
+		if err = cmp.Or(err, c.checkListed(heads)); err != nil {
 			unread = append(unread, err)
 		}
 		for _, h := range heads {

@@ -15,7 +15,7 @@ import (
 type otherStore struct {
 	store  *Store
 	heads  []change.Head
-	unread error // see [Store.CheckListed]
+	unread error // see [Store.checkListed]
 
 	promptsOnly bool // see [agent.OtherStore]
 }
@@ -73,13 +73,13 @@ func (c *Store) openOther(ctx context.Context, path string, have func(id string)
 		return otherStore{}, err
 	}
 	heads, err := other.Sessions(ctx)
-	unread := other.CheckListed(heads)
+	unread := other.checkListed(heads)
 	missed := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) })
 	return otherStore{store: other, heads: missed, unread: unread}, err
 }
 
 // ListMissing lists the sessions of another store of the agent that this one lacks. unread is not nil if the
-// list may be incomplete, see [Store.CheckListed].
+// list may be incomplete, see [Store.checkListed].
 func (c *Store) ListMissing(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {

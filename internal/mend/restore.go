@@ -133,7 +133,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		}
 	}
 	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
-	errs := []error{ctx.Err(), errBeside, c.CheckListed(heads)}
+	errs := []error{ctx.Err(), errBeside, c.checkListed(heads)}
 	if len(unread) > 0 && ctx.Err() == nil {
 		errs = append(errs,
 			fmt.Errorf("examining session %s, one of %d in the store that cannot be read: it is unknown what they lack: %w",

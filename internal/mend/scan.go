@@ -108,9 +108,9 @@ func (c *Store) CheckAccess() error {
 	}))
 }
 
-// CheckListed returns an error if sessions, or their folders, may be missing in a list of the store: a folder
+// checkListed returns an error if sessions, or their folders, may be missing in a list of the store: a folder
 // or a row cannot be read, or is a link.
-func (c *Store) CheckListed(heads []change.Head) error {
+func (c *Store) checkListed(heads []change.Head) error {
 	for _, h := range heads {
 		for _, s := range h.Stray {
 			if h.ID == "" && s.Kind != change.StrayOther && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile ||

@@ -23,8 +23,8 @@ import (
 	"mend/internal/userdir"
 )
 
-// SearchTime is how long a [Finder] may search for repositories.
-const SearchTime = 10 * time.Second
+// searchTime is how long a [Finder] may search for repositories.
+const searchTime = 10 * time.Second
 
 // A Search has the known facts about a missing folder.
 type Search struct {
@@ -94,7 +94,7 @@ func IsLocal(path string) bool {
 func Siblings(path string) []string { return new(Finder).subfolders(filepath.Dir(path), new(int)) }
 
 // A Finder searches for missing folders. It reads each folder once, and searches for repositories for
-// [SearchTime] after its first search. The zero Finder is ready; its methods may be called concurrently.
+// [searchTime] after its first search. The zero Finder is ready; its methods may be called concurrently.
 type Finder struct {
 	mu    sync.Mutex
 	until time.Time
@@ -117,7 +117,7 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.until.IsZero() {
-		f.until, f.names, f.trees = time.Now().Add(SearchTime), map[string][]string{}, map[string]tree{}
+		f.until, f.names, f.trees = time.Now().Add(searchTime), map[string][]string{}, map[string]tree{}
 	}
 	ctx, cancel := context.WithDeadline(ctx, f.until)
 	defer cancel()

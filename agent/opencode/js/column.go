@@ -12,7 +12,7 @@ import (
 // ParseColumn returns the value of a column; NULL has none. With parse, the value is the JSON in the column's text, and
 // ok is false if the text is not JSON. A blob is an array of numbers.
 func ParseColumn(c change.Col, parse bool) (v Value, ok bool) {
-	text := ColumnString(c)
+	text := columnString(c)
 	switch {
 	case c.Class == change.ClassNull:
 		return Value{}, true
@@ -27,9 +27,9 @@ func ParseColumn(c change.Col, parse bool) (v Value, ok bool) {
 	return Parse([]byte(text)), true
 }
 
-// ColumnString returns a column's value as JavaScript converts it to a string: a blob becomes its
+// columnString returns a column's value as JavaScript converts it to a string: a blob becomes its
 // bytes as numbers, NULL becomes "null".
-func ColumnString(c change.Col) string {
+func columnString(c change.Col) string {
 	switch c.Class {
 	case change.ClassText:
 		return string(c.Bytes)

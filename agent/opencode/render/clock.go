@@ -37,11 +37,11 @@ func CreatedInJSON(m *record.Message) int64 {
 	if err != nil || !m.IsRow() {
 		return m.Created
 	}
-	return int64(min(max(f, -MaxTime), MaxTime))
+	return int64(min(max(f, -maxTime), maxTime))
 }
 
-// MaxTime is the latest time that JavaScript supports, in milliseconds since 1970.
-const MaxTime = 8.64e15
+// maxTime is the latest time that JavaScript supports, in milliseconds since 1970.
+const maxTime = 8.64e15
 
 // newPrompt returns the prompt that the user types next.
 func newPrompt(s *record.Session, now time.Time) *message {

@@ -5,8 +5,8 @@ import (
 	"mend/internal/request"
 )
 
-// SubtaskResult stands for the result of a subtask that the agent runs before it answers.
-const SubtaskResult = "(the result of the subtask)"
+// subtaskResult stands for the result of a subtask that the agent runs before it answers.
+const subtaskResult = "(the result of the subtask)"
 
 // subtaskMessages returns the messages that the subtask of m adds to the request: a call without
 // thinking, and its result.
@@ -15,7 +15,7 @@ func subtaskMessages(m *message) []draftMessage {
 		Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"),
 		Source: &m.task.Ref,
 	}
-	result := textResult([]byte(`"`+SubtaskResult+`"`), false)
+	result := textResult([]byte(`"`+subtaskResult+`"`), false)
 	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName,
 		call.Source
 	all := []draftMessage{

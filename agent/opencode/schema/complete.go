@@ -142,7 +142,7 @@ func (c *completion) fill(f *field) []byte {
 	text := map[string]string{
 		"role": c.Role, "agent": c.Agent, "provider": c.Provider, "model": c.Model, "parent": c.Parent, "folder": c.Folder,
 		"project": c.Project, "call": c.CallID, "session": c.Ref.Session, "message": c.Ref.Message,
-		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "no-output": noOutput, "lost": LostResult,
+		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "no-output": noOutput, "lost": lostResult,
 	}[f.source]
 	switch f.source {
 	case "created":

@@ -120,8 +120,8 @@ session_times: time! (session_time = {}
 session_time: created! time @created; updated! time @updated
 `
 
-// LostResult is the error of a call with a lost result.
-const LostResult = "[The stored record of this call was damaged; its result is lost]"
+// lostResult is the error of a call with a lost result.
+const lostResult = "[The stored record of this call was damaged; its result is lost]"
 
 // noOutput is the output of a completed call without an output in its record: some providers refuse an empty output.
 const noOutput = "[no output recorded]"
