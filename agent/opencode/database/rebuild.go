@@ -266,7 +266,7 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	} else if rowid > 0 {
 		t.Found(rowid)
 	}
-	t.Refused = dropRefused(t.Refused, id)
+	t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return string(r.Known["id"].Bytes) == id })
 	j.rebuilt[e.table]++
 	j.session(session).Rebuilt[e.table]++
 	if e.table == "session" {
@@ -285,15 +285,6 @@ func (j *salvageJob) noteRebuilt(session string, cols []eventColumn) {
 			s.Title = title
 		}
 	}
-}
-
-func dropRefused(all []salvage.Refusal, id string) (left []salvage.Refusal) {
-	for _, r := range all {
-		if string(r.Known["id"].Bytes) != id {
-			left = append(left, r)
-		}
-	}
-	return left
 }
 
 // An eventColumn is a column of a row that is made from an event or from a file. Its value is nil, a string, an int64 or

@@ -103,14 +103,9 @@ func (c *simulation) markUnknown(turns []request.Turn) {
 // isForeign reports whether the part has a type that only other tools write and no newer version shows.
 func (c *simulation) isForeign(ref change.Ref) bool {
 	_, p := c.part(ref)
-	if p == nil {
-		return false
-	}
-	switch p.Type {
-	case record.TypeThinking, record.TypeRedactedThinking, record.TypeToolUse, record.TypeToolResult:
-		return true
-	}
-	return false
+	return p != nil && slices.Contains([]string{
+		record.TypeThinking, record.TypeRedactedThinking, record.TypeToolUse, record.TypeToolResult,
+	}, p.Type)
 }
 
 // severity returns the severity of a violation in the setting in use. A rule that only some vendors enforce is latent
@@ -140,11 +135,9 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 // isRequestFault reports whether the code is for a violation of the request, or for a failure that keeps the agent from
 // making a request.
 func isRequestFault(code string) bool {
-	switch code {
-	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
-		return true
-	}
-	return isRule(code)
+	return isRule(code) || slices.Contains([]string{
+		render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock,
+	}, code)
 }
 
 func firstRef(refs []change.Ref) change.Ref {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 
 	"mend/agent/opencode/js"
@@ -126,7 +125,7 @@ func decode(r *change.Record) (v js.Value) {
 		return js.Value{}
 	} else if err := jsonedit.CheckObject(r.Data); len(r.Data) == 0 {
 		why = "empty, zero bytes"
-	} else if zeros(r.Data) {
+	} else if len(bytes.Trim(r.Data, "\x00")) == 0 {
 		why = "nothing but NUL bytes"
 	} else if err != nil {
 		why = err.Error()
@@ -142,10 +141,6 @@ func decode(r *change.Record) (v js.Value) {
 
 // IsWritten reports whether OpenCode can have written data: one JSON object, in UTF-8.
 func IsWritten(data []byte) bool { return jsonedit.IsObject(data) && utf8.Valid(data) }
-
-func zeros(data []byte) bool {
-	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
-}
 
 // NoID is the defect of a file without an id in it.
 const NoID = "id is missing or not a string"

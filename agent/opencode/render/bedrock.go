@@ -76,21 +76,15 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 
 // isBedrockImage reports whether images of that type can be sent.
 func isBedrockImage(mime string) bool {
-	switch mime {
-	case "image/jpeg", "image/png", "image/gif", "image/webp":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, mime)
 }
 
 // isBedrockDocument reports whether documents of that type can be sent.
 func isBedrockDocument(mime string) bool {
-	switch mime {
-	case "application/pdf", "text/csv", "application/msword",
+	return slices.Contains([]string{
+		"application/pdf", "text/csv", "application/msword",
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "text/html",
-		"text/plain", "text/markdown":
-		return true
-	}
-	return false
+		"text/plain", "text/markdown",
+	}, mime)
 }
