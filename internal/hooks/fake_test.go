@@ -88,7 +88,7 @@ func (f *fakeAgent) Publish(_ context.Context, _, event string) error {
 	return f.record("publish %s", event)
 }
 
-func (f *fakeAgent) Models(context.Context, string) ([]live.Model, error) {
+func (f *fakeAgent) Models(context.Context) ([]live.Model, error) {
 	if len(f.models) == 0 {
 		return nil, errTest
 	}

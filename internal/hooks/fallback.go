@@ -30,9 +30,6 @@ type FallbackPolicy struct {
 	KeepTurns   bool                    // only choose the models of new prompts
 }
 
-// hasModel reports whether there is a model to continue with.
-func (p *FallbackPolicy) hasModel() bool { return len(p.Models) > 0 || len(p.AgentModels) > 0 }
-
 // A fallbackState is the policy's state of one session.
 type fallbackState struct {
 	prompt live.Info  // the newest prompt

@@ -49,13 +49,6 @@ type pendingEvent struct {
 	actions []action // if set, they are done instead of passing the event to the policy
 }
 
-func newFallback(w *live.Watch, a Agent, p FallbackPolicy) *fallback {
-	return &fallback{
-		watch: w, agent: a, policy: p, now: time.Now,
-		cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){}, wake: make(chan struct{}, 1),
-	}
-}
-
 // accept handles an event of the agent. It does not block.
 func (f *fallback) accept(e live.Event) {
 	id, fe, ok := f.decode(e)
@@ -305,7 +298,7 @@ func (f *fallback) learn(ctx context.Context, s fallbackSession) {
 		f.learnParent(ctx, s.ref)
 	}
 	if f.asked.IsZero() || f.now().Sub(f.asked) >= modelsAge {
-		f.learnModels(ctx, s.ref.Directory)
+		f.learnModels(ctx)
 	}
 }
 
@@ -322,8 +315,8 @@ func (f *fallback) learnParent(ctx context.Context, ref live.SessionRef) {
 	f.sessions.Set(ref.ID, s)
 }
 
-func (f *fallback) learnModels(ctx context.Context, directory string) {
-	models, err := f.agent.Models(ctx, directory)
+func (f *fallback) learnModels(ctx context.Context) {
+	models, err := f.agent.Models(ctx)
 	if err != nil { // an unknown model then fails, and the next one continues
 		f.watch.Log().Debug("asking for the agent's models", "error", err)
 		return

@@ -32,7 +32,7 @@ type Options struct {
 type Agent interface {
 	live.Agent
 	// Models returns the models that the agent can use.
-	Models(ctx context.Context, directory string) ([]live.Model, error)
+	Models(ctx context.Context) ([]live.Model, error)
 	// Parent returns the id of the session that waits for this one, or "".
 	Parent(ctx context.Context, s live.SessionRef) (string, error)
 }
@@ -67,8 +67,11 @@ const (
 // New returns the hooks of the sessions that w repairs.
 func New(w *live.Watch, a Agent, o Options) *Hooks {
 	h := &Hooks{explain: o.ExplainToolErrors}
-	if o.Fallback.hasModel() {
-		h.fallback = newFallback(w, a, o.Fallback)
+	if len(o.Fallback.Models) > 0 || len(o.Fallback.AgentModels) > 0 {
+		h.fallback = &fallback{
+			watch: w, agent: a, policy: o.Fallback, now: time.Now, wake: make(chan struct{}, 1),
+			cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){},
+		}
 	}
 	if o.WriteGuard {
 		h.guard = &writeGuard{log: w.Log()}

@@ -12,8 +12,6 @@ type dedupe struct {
 	attempts Recent[int]
 }
 
-func newDedupe(limit int) *dedupe { return &dedupe{limit: limit} }
-
 // claim reports whether the message may be handled, and records it as handled.
 func (d *dedupe) claim(message string) bool {
 	d.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mend/change"
@@ -28,11 +29,7 @@ const (
 
 // relevant reports whether events of this type are handled.
 func relevant(kind string) bool {
-	switch kind {
-	case EventError, EventIdle, EventStatus, EventDeleted, EventMessage:
-		return true
-	}
-	return false
+	return slices.Contains([]string{EventError, EventIdle, EventStatus, EventDeleted, EventMessage}, kind)
 }
 
 // An update is the content of an event.
@@ -120,9 +117,6 @@ func (e *Event) decode() (update, error) {
 
 // IsAbort reports whether an error means that the user aborted the turn.
 func IsAbort(e json.RawMessage) bool {
-	switch errorName(e) {
-	case "MessageAbortedError", "AbortError":
-		return true
-	}
-	return false
+	name := errorName(e)
+	return name == "MessageAbortedError" || name == "AbortError"
 }

@@ -58,7 +58,7 @@ func New(a Agent, r Repairer, o Options) *Hook {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Hook{
-		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep,
+		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: &dedupe{limit: o.MaxAttempts}, wait: sleep,
 		contradictions: map[string]string{},
 	}
 }

@@ -315,7 +315,7 @@ func pluginEvent(event string) any {
 }
 
 // Models returns the models that the agent can use.
-func (p *Pipe) Models(ctx context.Context, _ string) (all []Model, err error) {
+func (p *Pipe) Models(ctx context.Context) (all []Model, err error) {
 	err = p.call(ctx, line{Method: "models"}, &all)
 	return all, err
 }

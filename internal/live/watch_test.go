@@ -189,7 +189,7 @@ func TestRunEnds(t *testing.T) {
 
 // TestDedupeBound checks that a dedupe is bounded and keeps the newest.
 func TestDedupeBound(t *testing.T) {
-	d := newDedupe(1)
+	d := &dedupe{limit: 1}
 	for n := range 3 * maxRecent {
 		if id := fmt.Sprint(n); !d.claim(id) || !d.attempt(id) || d.claim(id) || d.attempt(id) {
 			t.Fatalf("claim or try %s went wrong", id)

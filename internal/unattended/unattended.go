@@ -165,12 +165,9 @@ func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) 
 // losesOnlyUnreadable reports whether a fix of a finding of this class loses only content that neither the
 // agent nor the provider can read.
 func losesOnlyUnreadable(c repair.Class) bool {
-	switch c {
-	case repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]repair.Class{
+		repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall,
+	}, c)
 }
 
 // checkAgain returns an error if mend has repaired the same finding in the session before and the agent's version is
