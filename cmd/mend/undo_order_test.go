@@ -14,7 +14,7 @@ import (
 )
 
 // TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order. A plain run has
-// each change once as the first and once as the second.
+// each change in one pair, as the first or the second.
 // Either the store has its original state, or an undo was refused with the id to undo first, and the store
 // has its original state after that.
 func TestUndoOrder(t *testing.T) {
@@ -26,7 +26,7 @@ func TestUndoOrder(t *testing.T) {
 			base := s.withoutFolders()
 			for i, first := range s.verbs {
 				for k, second := range s.verbs {
-					if i == k || !storetest.AllCases() && k != (i+1)%len(s.verbs) {
+					if i == k || !storetest.AllCases() && (i%2 > 0 || k != (i+1)%len(s.verbs)) {
 						continue
 					}
 					one, two := s.do(first), s.do(second)

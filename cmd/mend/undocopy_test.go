@@ -13,7 +13,7 @@ import (
 )
 
 // TestUndoInCopy undoes each kind of change in a copy of its store: that is refused while the original
-// exists. If the original was moved, even to another file system, it is undone there.
+// exists. If the original was moved, even to another file system, it is undone there. A plain run has every third kind.
 func TestUndoInCopy(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
@@ -34,6 +34,9 @@ func TestUndoInCopy(t *testing.T) {
 				s.path = filepath.Join(dir, strings.TrimPrefix(original, s.dir))
 			}
 			for i, v := range s.verbs {
+				if i%3 > 0 && !storetest.AllCases() {
+					continue
+				}
 				for _, move := range []string{"move() { cp -a \"$@\" && rm -r \"$1\"; }; move", "mv"} {
 					if move == "mv" && i > 0 && !storetest.AllCases() {
 						continue // the same file, which its number shows
