@@ -62,6 +62,7 @@ func noise(r *rand.Rand, b []byte) {
 // one of them finds the damage, neither the store nor the journal may change.
 func TestCase19Damaged(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
+	sb.setHome()
 	undo := sb.mustRepair()
 	repaired := sb.snapshot()
 	name := filepath.Join(sb.dir, "state", "mend", "journal.db")

@@ -295,6 +295,7 @@ func TestForgetShown(t *testing.T) {
 // A session id that two agents share is ambiguous, and nothing is done to either session.
 func TestOneIDTwice(t *testing.T) {
 	sb := newSandbox(t, "1.18.33", "")
+	sb.setHome()
 	other := filepath.Join(sb.dir, "data", "kilo", "kilo.db")
 	data, err := os.ReadFile(sb.store)
 	if err = errors.Join(err, os.Mkdir(filepath.Dir(other), 0o700), os.WriteFile(other, data, 0o600)); err != nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,9 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,8 +52,6 @@ var ownPlaces = []struct {
 	{".opencode/plugins/mend.js", false},
 	{"data/opencode/storage/.mend", false},
 }
-
-const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}` + "\n"
 
 // ownVerbs returns all verbs that end by themselves, ordered so that each has something to do.
 func ownVerbs(sb sandbox) [][]string {
@@ -186,30 +181,6 @@ func (sb sandbox) ownFile(place string) string {
 	id := change.StoreID{Kind: "json", Root: sb.store}
 	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
 	return fmt.Sprintf("%s-%x", path, sum[:8])
-}
-
-// runInProcess runs a verb in this process. It must end within seconds.
-func (sb sandbox) runInProcess(args ...string) cmdResult {
-	sb.Helper()
-	var out, err bytes.Buffer
-	ended := make(chan int, 1)
-	go func() { ended <- run(args, &term.Terminal{In: strings.NewReader(hookHello), Out: &out, Err: &err}) }()
-	select {
-	case code := <-ended:
-		return cmdResult{out: out.String(), err: err.String(), code: code}
-	case <-time.After(20 * time.Second):
-		sb.Fatalf("mend %v does not end", args)
-		return cmdResult{}
-	}
-}
-
-func (sb sandbox) setHome() {
-	sb.Setenv("HOME", sb.dir)
-	for _, name := range []string{"data", "state", "cache", "config"} {
-		sb.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(sb.dir, name))
-	}
-	sb.Chdir(sb.dir)
-	xdg.Reload() // the package reads the environment only at start
 }
 
 // TestAnswersReplaceNothing checks that a file that the user names for an answer replaces no file of mend or

@@ -231,6 +231,9 @@ func TestWritesAsk(t *testing.T) {
 			version = damage.Versions[2]
 		}
 		sb := newSandbox(t, version, "")
+		if !slices.Contains([]string{"clean events", "clean snapshots", "clean pages"}, c.verb) { // mend would have the database open
+			sb.setHome()
+		}
 		if c.setup != nil {
 			c.setup(sb)
 		}
