@@ -13,7 +13,7 @@ import (
 	"mend/testdata"
 )
 
-// TestRealSetAside sets aside a record that Codex does not read. The program then accepts and continues the session. An
+// TestRealSetAside sets aside a record that Codex does not read. Codex then accepts and continues the session. An
 // undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)

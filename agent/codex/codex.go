@@ -46,7 +46,7 @@ func (Agent) Providers() []string { return []string{openai.Provider{}.Name()} }
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return errorParser().Parse(input) }
 
-// errorParser is made on first use: most runs of the program parse no error.
+// errorParser is made on first use: most runs of mend parse no error.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(openai.ErrorTexts(),
 		provider.ErrorTexts{Agent: Agent{}.Name(), Kinds: provider.ParseKinds(errorText)})
@@ -69,8 +69,8 @@ func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
 // Find implements [agent.Agent].
 func (Agent) Find() ([]agent.Located, error) { return home.Find() }
 
-// hasRollouts reports whether a folder is Codex's and has or had rollouts. Other agents may have a folder with the same
-// name.
+// hasRollouts reports whether a folder is Codex's and has or had rollouts. Other agents may have a folder with the
+// same name.
 func hasRollouts(root string) (bool, error) {
 	hasAny := func(patterns ...string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -90,15 +90,14 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	}
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
 		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{
-			Turn:  "input[%d]",
-			Block: "content[%d]",
+			Turn: "input[%d]", Block: "content[%d]",
 		},
 	}}
 	s.NewCase = s.newCase
 	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{
-		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.readStamped, Index: s.openIndex, History: s.openHistory,
-		Database: s.file,
-		InUse:    func(p string) string { return s.whyBusy(rollout.NameID(p)) },
+		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.readStamped, Index: s.openIndex,
+		History: s.openHistory, Database: s.file,
+		InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})
 	return s, err
 }

@@ -440,7 +440,7 @@ func TestFolderNamedLikePattern(t *testing.T) {
 	}
 }
 
-// TestClean: a session is removed with its row, although the table has the triggers of the program. An undo restores
+// TestClean: a session is removed with its row, although the table has the triggers of Codex. An undo restores
 // both.
 func TestClean(t *testing.T) {
 	h := fixture.NewHome(t, "")

@@ -42,7 +42,7 @@ func TestRealConversations(t *testing.T) {
 		for _, member := range []string{"model_provider", "model_provider_id"} { // the only one of the test
 			data = bytes.ReplaceAll(data, []byte(`"`+member+`":"openai"`), []byte(`"`+member+`":"fake"`))
 		}
-		for _, member := range []string{`"subagent":"review"`, `"multi_agent_version":"disabled"`, `"multi_agent_version":"v2"`} { // names of the program's
+		for _, member := range []string{`"subagent":"review"`, `"multi_agent_version":"disabled"`, `"multi_agent_version":"v2"`} { // names that Codex uses
 			name, value, _ := strings.Cut(member, ":")
 			data = bytes.ReplaceAll(data, []byte(name+`:"`+strings.Repeat("x", len(value)-2)+`"`), []byte(member))
 		}
@@ -88,7 +88,7 @@ func identities(items []string) (all []string) {
 		}
 		_ = json.Unmarshal([]byte(raw), &it) // a request that was sent
 		if it.Type == "compaction" || strings.HasSuffix(it.Type, "_output") {
-			it.ID = "" // the program may leave it out, or make one
+			it.ID = "" // Codex may leave it out, or make one
 		}
 		kind := strings.Replace(cmp.Or(it.Type, "message"), "custom_tool", "function", 1) // mend treats both types alike
 		all = append(all, fmt.Sprint(kind, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Encrypted))

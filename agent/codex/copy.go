@@ -34,14 +34,13 @@ func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err err
 	return c, nil
 }
 
-// CountMissing implements [agent.Reader]. Codex only appends to a rollout: if a turn is taken back, it appends a line
-// that says so.
-func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+// CountMissing implements [agent.Reader]. Codex only appends to a rollout, even if the user reverts a turn.
+func (*store) CountMissing(current, earlier []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	var data []byte
-	for _, r := range now {
+	for _, r := range current {
 		data = append(data, r.Data...)
 	}
-	for _, r := range then {
+	for _, r := range earlier {
 		records, messages, unnamed := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
 		if unnamed {
@@ -101,8 +100,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return result, nil
 }
 
-// Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and in its row
-// in the index.
+// Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and in its
+// row in the index.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {

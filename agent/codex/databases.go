@@ -18,7 +18,7 @@ import (
 )
 
 // databases are the files that Codex rebuilds from the rollouts if they are missing. If Codex cannot use one of them,
-// it does not open a session. migrations has the first bytes of the checksums of the migrations in Codex 0.171.0: Codex
+// it opens no session. migrations has the first bytes of the checksums of the migrations in Codex 0.171.0: Codex
 // ignores an unknown migration, and refuses a known one with another checksum.
 var databases = []struct{ name, migrations string }{
 	{"state_5.sqlite", "627EF191521B72CBE58A28628ADC25131AC64F85A203FC4B7E35A464AA3F287F8B4693608ADAF13631ECECBD0012A213" +

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRealDatabases: if mend finds a database unusable, the real program cannot continue a session until the database
-// is put aside. If mend finds it usable, the program continues the session.
+// is put aside. If mend finds it usable, Codex continues the session.
 func TestRealDatabases(t *testing.T) {
 	storetest.Long(t)
 	header := func(path string) error {

@@ -13,13 +13,13 @@ import (
 	"mend/testdata"
 )
 
-var updateForms = flag.Bool("update", false, "write what the program reads into rollout/testdata/forms.txt")
+var updateForms = flag.Bool("update", false, "write what Codex reads into rollout/testdata/forms.txt")
 
-// TestRealForms finds out which of the records in rollout/testdata/forms.txt the program reads. Records that change the
+// TestRealForms finds out which of the records in rollout/testdata/forms.txt Codex reads. Records that change the
 // history, and the first record, are tested one at a time.
 func TestRealForms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts the program for each form of the first record")
+		t.Skip("starts Codex for each form of the first record")
 	}
 	const file = "rollout/testdata/forms.txt"
 	text, err := os.ReadFile(file)
@@ -32,7 +32,7 @@ func TestRealForms(t *testing.T) {
 	ask := func(do func(r *fixture.Rollout)) fixture.Reply {
 		restore()
 		h.Damage(fixture.Damage{Do: func(r *fixture.Rollout) {
-			last := ordinal.ReplaceAll(r.Lines[len(r.Lines)-1], []byte(`"ordinal":99999,`)) // the program needs one there
+			last := ordinal.ReplaceAll(r.Lines[len(r.Lines)-1], []byte(`"ordinal":99999,`)) // Codex needs one there
 			do(r)
 			r.Lines = append(r.Lines, last)
 		}})

@@ -19,7 +19,7 @@ import (
 	"mend/testdata"
 )
 
-// TestRealHistory: after a repair, its undo, its redo and a trim the program shows the whole session and what follows. It
+// TestRealHistory: after a repair, its undo, its redo and a trim Codex shows the whole session and what follows. It
 // has shown the damaged session before, and continues at an offset in the rollout.
 func TestRealHistory(t *testing.T) {
 	storetest.Long(t)
@@ -78,7 +78,7 @@ func TestRealHistory(t *testing.T) {
 				t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
 			}
 			e, err := c.Apply(t.Context(), r.Plan)
-			for range 50 { // a process of the program may end a moment after its prompt
+			for range 50 { // a process of Codex may end a moment after its prompt
 				if !errors.Is(err, change.ErrInUse) {
 					break
 				}

@@ -24,9 +24,9 @@ var threads = sqlstore.TableSpec{
 	},
 }
 
-// shown is the table of thread_history_1.sqlite with a row for each session that Codex has shown: how far in the rollout
-// it has come. The other tables have what it shows. It continues at the offset, whatever is there, so that without this
-// row and those rows it begins again.
+// shown is the table of thread_history_1.sqlite with the offset in the rollout up to which Codex has derived the
+// history that it shows of a session. The tables of With contain that history. Codex continues from the offset even
+// if the rollout has changed. Without these rows it derives the history again.
 var shown = sqlstore.TableSpec{
 	Kind: change.KindHistory, Name: "thread_history_projection_state", Key: "thread_id",
 	Columns:     []string{"thread_id", "next_rollout_byte_offset", "next_rollout_ordinal"},
@@ -35,9 +35,10 @@ var shown = sqlstore.TableSpec{
 	With:     []string{"thread_turns", "thread_items", "thread_realtime_items"},
 }
 
-// openHistory opens the database with what Codex shows of sessions, nil if it does not exist.
+// openHistory opens the database with the histories that Codex shows, nil if it does not exist.
 func (s *store) openHistory() (*sqlstore.Store, error) {
-	return openTable(filepath.Join(s.ID().Root, "thread_history_1.sqlite"), shown, sqlstore.Options{Step: s.step, MaxRecord: s.Most})
+	return openTable(filepath.Join(s.ID().Root, "thread_history_1.sqlite"), shown,
+		sqlstore.Options{Step: s.step, MaxRecord: s.Most})
 }
 
 // openIndex opens the index, nil if it does not exist.
@@ -60,8 +61,7 @@ func (s *store) indexFile() string {
 		return ""
 	}
 	return filepath.Join(s.ID().Root, slices.MaxFunc(all, func(a, b string) int {
-		return cmp.Or(len(a)-len(b),
-			strings.Compare(a, b))
+		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
 	}))
 }
 

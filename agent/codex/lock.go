@@ -44,11 +44,11 @@ func (s *store) whyBusy(id string) string {
 	if len(held) == 0 {
 		return ""
 	}
-	who := "in a process of another machine, container or user"
+	holder := "in a process of another machine, container or user"
 	if held[0] != 0 {
-		who = fmt.Sprintf("as process %d", held[0])
+		holder = fmt.Sprintf("as process %d", held[0])
 	}
-	return fmt.Sprintf("Codex has it open %s; end that first", who)
+	return fmt.Sprintf("Codex has it open %s; end that first", holder)
 }
 
 // lock takes the lock of a session as Codex does, and returns a function that releases it. The error wraps

@@ -77,7 +77,7 @@ func TestRealProvider(t *testing.T) {
 			}
 			damaged()
 			text := "which is no longer configured"
-			if c.rule == "provider-other" { // the program continues it on the screen
+			if c.rule == "provider-other" { // Codex continues it on the screen
 				text = "Worked for"
 			}
 			shown, kill := h.Screen(func(shown string) bool { return strings.Contains(shown, text) }, "resume", "--no-daemon", testdata.CodexSession)
@@ -100,7 +100,7 @@ func TestRealProvider(t *testing.T) {
 				t.Errorf("after the repair it is %s: %s", seen.Fate(), seen.Output)
 			}
 			fixed()
-			if c.index { // the program rebuilds it from the rollout
+			if c.index { // Codex rebuilds it from the rollout
 				h.Damage(fixture.ByName("no databases"))
 				if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
 					t.Errorf("after the repair, without an index, it is %s: %s", seen.Fate(), seen.Output)

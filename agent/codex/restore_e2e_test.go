@@ -15,7 +15,7 @@ import (
 	"mend/testdata"
 )
 
-// TestRealRestore loses a rollout in all ways, also while the program continues with the rest. After the restore the
+// TestRealRestore loses a rollout in all ways, also while Codex continues with the rest. After the restore the
 // program continues the session with all earlier and later messages.
 func TestRealRestore(t *testing.T) {
 	storetest.Long(t)
@@ -36,9 +36,9 @@ func TestRealRestore(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		lose      func(data []byte) []byte // what is left; nil for no file
-		then      bool                     // the program has compressed it before the copy
-		now       bool                     // the program has compressed it after the copy
-		continues bool                     // the program continues with the rest
+		then      bool                     // Codex has compressed it before the copy
+		now       bool                     // Codex has compressed it after the copy
+		continues bool                     // Codex continues with the rest
 	}{
 		{name: "deleted", lose: func([]byte) []byte { return nil }},
 		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},

@@ -15,7 +15,7 @@ import (
 )
 
 // TestRealScreen checks that after a repair the picker lists a session that its row had hidden, and that mend changes
-// nothing in a session that the program has open.
+// nothing in a session that Codex has open.
 func TestRealScreen(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -55,7 +55,7 @@ func TestRealScreen(t *testing.T) {
 	}
 	before := files(t, h)
 	if _, err := c.Apply(t.Context(), r.Plan); err == nil {
-		t.Error("a session was changed that the program has open")
+		t.Error("a session was changed that Codex has open")
 	}
 	if now := files(t, h); now[h.Rollout()] != before[h.Rollout()] {
 		t.Error("the rollout was changed")

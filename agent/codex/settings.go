@@ -71,7 +71,7 @@ func readProviders(files []string) (p rollout.Providers) {
 			return rollout.Providers{}
 		}
 		p.All = append(p.All, slices.Sorted(maps.Keys(c.Providers))...)
-		if i < 2 {
+		if i < 2 { // not a profile
 			p.Current = cmp.Or(p.Current, c.Provider)
 		}
 	}

@@ -67,8 +67,8 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	return heads, nil
 }
 
-func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads *[]change.Head) error {
-	return s.Each(ctx, in, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
+func (s *store) list(ctx context.Context, parent *safedir.Dir, folder string, heads *[]change.Head) error {
+	return s.Each(ctx, parent, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
 		switch isDir := e.IsDir(); {
 		case isDir && strings.Count(e.Path(), "/") < deepest:
 			return s.list(ctx, e.Dir, e.Name, heads)
@@ -81,8 +81,8 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 	})
 }
 
-// isRollout reports whether an entry has the name of a rollout that the program reads: it ignores a compressed rollout
-// if the uncompressed one exists.
+// isRollout reports whether an entry has the name of a rollout that Codex reads. Codex ignores a compressed rollout if
+// the uncompressed one exists.
 func isRollout(e sessionfile.Entry) bool {
 	plain, packed := strings.CutSuffix(e.Name, rollout.Compressed)
 	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
@@ -107,8 +107,8 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
 const headSize = 96 << 10
 
-// readHead implements [sessionfile.Options].Head. If the rollout cannot be read, the head has only the name of the
-// file and the row.
+// readHead implements [sessionfile.Options].Head. If the rollout cannot be read, the head has only what the name of
+// the file and the row contain.
 func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	at := e.Path()
 	var head []byte
@@ -119,8 +119,8 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 			head = head[:min(len(head), headSize)]
 		}
 	}
-	about := rollout.ReadSummary(head)
-	id := cmp.Or(rollout.NameID(at), about.ID)
+	summary := rollout.ReadSummary(head)
+	id := cmp.Or(rollout.NameID(at), summary.ID)
 	ref := rollout.RefOf(at, id)
 	if _, _, err := (rollout.Layout{}).Path(ref); err != nil || change.ValidateSessionID(id) != nil {
 		return h, fs.ErrNotExist
@@ -128,11 +128,11 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	rows, _ := s.rows()
 	row := rows[id]
 	h = change.Head{
-		ID: id, Ref: ref, Project: ref.Project, Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: about.Created,
-		Title:     cmp.Or(row.Text("name"), about.Title, row.Text("title")),
-		Directory: cmp.Or(about.Directory, row.Text("cwd")),
-		Version:   cmp.Or(about.Version, row.Text("cli_version")),
-		Base:      about.Base,
+		ID: id, Ref: ref, Project: ref.Project, Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: summary.Created,
+		Title:     cmp.Or(row.Text("name"), summary.Title, row.Text("title")),
+		Directory: cmp.Or(summary.Directory, row.Text("cwd")),
+		Version:   cmp.Or(summary.Version, row.Text("cli_version")),
+		Base:      summary.Base,
 	}
 	if e.Why != "" {
 		h.Stray = append(h.Stray, change.Stray{Path: at, Why: e.Why, Kind: change.StrayHidden})
@@ -140,10 +140,10 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	return h, nil
 }
 
-// row returns the row of a session in the index, nil for none. there reports whether the rollout that the row names
+// row returns the row of a session in the index, nil for none. exists reports whether the rollout that the row names
 // exists, possibly compressed; same reports whether it is the session's own file, even under another path: a link may
 // have replaced a parent folder.
-func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
+func (s *store) row(head change.Head) (row *change.Record, exists, same bool) {
 	rows, _ := s.rows()
 	if row = rows[head.ID]; row == nil {
 		return nil, false, false
@@ -153,10 +153,10 @@ func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
 	for _, p := range []string{at, at + rollout.Compressed} {
 		if info, lerr := os.Lstat(p); lerr == nil && info.Mode().IsRegular() {
-			there, same = true, same || err == nil && os.SameFile(info, own)
+			exists, same = true, same || err == nil && os.SameFile(info, own)
 		}
 	}
-	return row, there, same
+	return row, exists, same
 }
 
 func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
@@ -185,7 +185,8 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	return src, sessionfile.StampOf(s.readStamped(head), e), err
 }
 
-// source returns the rollout of an entry, read from its file.
+// source returns the input of a case: the rollout of a file's entry, with its row, the settings and the sessions that
+// it was forked from.
 func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, err error) {
 	src = rollout.Source{
 		Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
@@ -210,8 +211,8 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	return src, err
 }
 
-// lineage returns the sessions that have the beginning of a fork, the nearest first. The last one is a fork, too, if
-// the session that has its beginning does not exist.
+// lineage returns the session that a fork was forked from, the session that this one was forked from, and so on. It
+// ends before a session that does not exist.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
 	seen := map[string]bool{fork.ID: true}
 	for h, ok := s.base(fork); ok && !seen[h.ID]; h, ok = s.base(h) {
@@ -221,8 +222,8 @@ func (s *store) lineage(fork change.Head) (all []change.Head) {
 	return all
 }
 
-// base returns the session that has the beginning of a fork: the file that the index names, or else one with the id in
-// its name.
+// base returns the session that a fork was forked from: the file that the index names, or else one with the id in its
+// name.
 func (s *store) base(fork change.Head) (base change.Head, ok bool) {
 	if fork.Base == "" {
 		return base, false
@@ -239,8 +240,8 @@ func (s *store) base(fork change.Head) (base change.Head, ok bool) {
 	return base, slices.ContainsFunc(s.namedAfter(fork.Base), found)
 }
 
-// namedAfter returns the paths of the rollouts with that id in their names. The folders are walked once for each list
-// of sessions, not for each fork.
+// namedAfter returns the paths of the rollouts with that id in their names. It walks the folders once after each List,
+// not for each fork.
 func (s *store) namedAfter(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,8 +268,8 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 
 // readStamped implements [sessionfile.Options].Stamped.
 func (s *store) readStamped(head change.Head) []byte {
-	row, there, same := s.row(head)
-	b := fmt.Append([]byte(head.ID), there, same)
+	row, exists, same := s.row(head)
+	b := fmt.Append([]byte(head.ID), exists, same)
 	for _, base := range s.lineage(head) {
 		b = fmt.Append(b, base.Ref)
 		if e, err := s.Stat(base.Ref); err == nil {

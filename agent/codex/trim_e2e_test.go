@@ -13,7 +13,7 @@ import (
 	"mend/testdata"
 )
 
-// TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and none of
+// TestRealTrimTurns sets all turns but the newest aside: Codex sends the first prompt with a note, and none of
 // the other turns. The rollout became shorter, and the screen shows the next prompts. An undo restores each byte.
 func TestRealTrimTurns(t *testing.T) {
 	storetest.Long(t)

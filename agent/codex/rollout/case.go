@@ -17,7 +17,7 @@ import (
 type Source struct {
 	change.Record        // the rollout, possibly compressed
 	Plain         []byte // the uncompressed rollout
-	Torn          bool   // Plain is only the beginning
+	Torn          bool   // the compressed rollout is damaged: Plain is only the beginning
 	Root          string // the folder of Codex
 	path          string // path of the rollout, below Root
 
@@ -27,11 +27,13 @@ type Source struct {
 
 	Providers Providers
 
-	Base *Source // for a fork, the session that has its beginning: its Ref, Root, Plain and Base; nil if it does not exist
+	// Base is, for a fork, the session that it was forked from, with only Ref, Root, Plain and Base; nil if that session
+	// does not exist.
+	Base *Source
 
-	judged    bool   // the following are known; for a Base
+	judged    bool   // for a Base: the fields below are known
 	refused   string // the result of refusedFor
-	end, next int64  // the beginning of the fork ends in Plain between these two: no record is there
+	end, next int64  // the beginning of the fork ends in Plain between these two offsets: no record is there
 
 	Restore bool // an archived session should be listed again
 
@@ -39,10 +41,10 @@ type Source struct {
 	Texts repair.Texts
 }
 
-// Providers are the model providers that the program knows.
+// Providers are the model providers that Codex knows.
 type Providers struct {
-	Current string   // for a new session; "" if unknown
-	All     []string // all known providers
+	Current string // for a new session; "" if unknown
+	All     []string
 }
 
 // A content is the part of a session that edits change.
@@ -108,12 +110,12 @@ func (c *State) Records(yield func(*change.Record) bool) {
 	}
 }
 
-// Send implements [repair.State]. If the program does not open the session, it makes no request.
+// Send implements [repair.State]. If Codex does not open the session, it makes no request.
 func (c *State) Send(set repair.Setting) repair.Sent {
 	sent := c.Turns.Send(set)
 	sent.Now = func() (request.Request, []request.Violation) {
 		refused := sent.Refused
-		for _, f := range c.faults() {
+		for _, f := range c.Faults() {
 			r := rules().Rule(f.Code)
 			if r.Severity == repair.Broken && r.Class != repair.MissingHistory {
 				refused = append(slices.Clip(refused), request.Violation{Rule: f.Code, N: -1, M: -1})
@@ -124,9 +126,6 @@ func (c *State) Send(set repair.Setting) repair.Sent {
 	return sent
 }
 
-// Faults implements [repair.State].
-func (c *State) Faults() []repair.Finding { return c.faults() }
-
 // Edit implements [repair.State].
 func (c *State) Edit() repair.Editor {
 	d := &draft{content: c.content, c: c}
@@ -134,7 +133,7 @@ func (c *State) Edit() repair.Editor {
 	return d
 }
 
-// lastError returns the error that ended the newest turn, if the program stored an error of the provider.
+// lastError returns the error that ended the newest turn, if Codex stored an error of the provider.
 func (c *State) lastError() []byte {
 	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.subtype == "task_complete" })
 	if i < 0 {
@@ -143,11 +142,11 @@ func (c *State) lastError() []byte {
 	return []byte(c.lines[i].payload.TextAt("error", "message"))
 }
 
-// window returns the context window of the model in tokens, according to the newest turn that has it; 0 if none has it.
+// window returns the context window of the model in tokens, according to the newest turn that has it; 0 if none has
+// it.
 func (c *State) window() int {
-	const named = "model_context_window"
 	size := func(l *line) int64 {
-		n, _ := l.payload.Get(named).Int()
+		n, _ := l.payload.Get("model_context_window").Int()
 		return max(0, min(n, math.MaxInt32))
 	}
 	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.subtype == "task_started" && size(l) > 0 })
@@ -177,8 +176,8 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// baseOf returns the session that has the beginning of a fork, and the ordinal and the byte where the beginning ends; "" if
-// there is none.
+// baseOf returns the id of the session that a fork was forked from, "" for none, and where the fork's beginning ends in
+// that session's rollout: the ordinal and the byte.
 func baseOf(lines []line) (id string, end, offset int64) {
 	at, own := metaOf(lines)
 	if own == "" {
@@ -190,8 +189,8 @@ func baseOf(lines []line) (id string, end, offset int64) {
 	return base.TextAt("thread_id"), end, offset
 }
 
-// missing returns the id of the session that has the beginning of a fork if that session, s, does not exist, or the id
-// of one that has its beginning in turn; "" if all exist.
+// missing returns id, the id of s, if s is nil, which means that the session does not exist. Otherwise it returns the
+// id of the first missing session among those that s was forked from; "" if all exist.
 func (s *Source) missing(id string) string {
 	if id == "" || s == nil {
 		return id
@@ -199,7 +198,7 @@ func (s *Source) missing(id string) string {
 	return s.Base.missing(ReadSummary(s.Plain).Base)
 }
 
-// inherited returns the id of the session that has a part of a fork's beginning that the provider refuses, "" for none.
+// inherited returns the id of the session with the part of a fork's beginning that the provider refuses, "" for none.
 // moved reports whether the fork names a byte where its beginning does not end.
 func (c *State) inherited() (refused string, moved bool) {
 	id, end, offset := baseOf(c.lines)
@@ -213,8 +212,9 @@ func (c *State) inherited() (refused string, moved bool) {
 	return b.refused, offset > 0 && (offset < b.end || offset > b.next)
 }
 
-// refusedFor returns id, or the id of a session that has the beginning of s, if the provider refuses the part of it before
-// the ordinal end; "" if it accepts all. It sets where that part ends, if the ordinals show it.
+// refusedFor returns "" if the provider accepts the part of s before the ordinal end. Otherwise it returns id, the id
+// of s, or the id of the session that s has the refused part from. It sets where that part ends, if the ordinals show
+// it.
 func (s *Source) refusedFor(id string, end int64) string {
 	base := content{path: s.path}
 	base.lines, _ = parseLines(s.Plain)
@@ -234,13 +234,13 @@ func (s *Source) refusedFor(id string, end int64) string {
 		s.end, s.next = 0, math.MaxInt64
 	}
 	st := newState(*s, base)
-	if up, _ := st.inherited(); up != "" || len(st.Turns.Send(repair.Setting{Version: Version, Thinking: true}).Refused) == 0 {
-		return up
+	if earlier, _ := st.inherited(); earlier != "" || len(st.Turns.Send(repair.Setting{}).Refused) == 0 {
+		return earlier
 	}
 	return id
 }
 
-// isPaginated reports whether the program needs ordinals.
+// isPaginated reports whether Codex needs ordinals.
 func isPaginated(lines []line) bool {
 	if at, id := metaOf(lines); id != "" {
 		return lines[at].payload.TextAt("history_mode") == "paginated"

@@ -88,8 +88,9 @@ func (d *draft) drop(it item) error {
 	}
 	d.items = nil
 	raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path()...)
-	if also, aerr := jsonedit.Remove(raw, "payload", "replacement_history_metadata", strconv.Itoa(it.sub)); aerr == nil {
-		raw = also
+	metadata := []string{"payload", "replacement_history_metadata", strconv.Itoa(it.sub)}
+	if shorter, merr := jsonedit.Remove(raw, metadata...); merr == nil {
+		raw = shorter
 	}
 	return d.put(it.at, raw, err)
 }
@@ -154,7 +155,7 @@ func (d *draft) Remove(b *request.Block) error {
 	return d.setMember(b, nil, "content", part(b))
 }
 
-// SetAside implements [repair.Editor]. It removes all items of a message, or a line that the program does not read; if
+// SetAside implements [repair.Editor]. It removes all items of a message, or a line that Codex does not read; if
 // that line is a call, it also removes the call's outputs.
 func (d *draft) SetAside(record change.Ref) error {
 	n := len(d.itemsOf(record.Message))

@@ -18,8 +18,8 @@ import (
 	"mend/repair"
 )
 
-// faults returns the findings that no request shows.
-func (c *State) faults() (all []repair.Finding) {
+// Faults implements [repair.State].
+func (c *State) Faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		all = append(all, repair.Finding{
 			Code: code, Ref: c.src.Ref, Text: rules().Rule(code).Meaning + fmt.Sprintf(detail, args...),
@@ -52,7 +52,7 @@ func (c *State) faults() (all []repair.Finding) {
 	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction() // the program reads backwards from the end to it
+	last := c.compaction() // Codex reads backwards from the end to it
 	places, unknown := c.lineFaults(last)
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
@@ -83,12 +83,13 @@ func (c *State) faults() (all []repair.Finding) {
 	return all
 }
 
-// forkFault returns the rule about the session that this one was forked from, with its id and the way out if that is not
-// a repair of this session; "" for none.
+// forkFault returns the code of a rule about the sessions that this one was forked from, "" for none, with the id of
+// the session that is to blame, and what the user can do if that is not a repair of this session.
 func (c *State) forkFault() (code, id, why string) {
 	base, _, _ := baseOf(c.lines)
 	if id = c.src.Base.missing(base); id != "" {
-		return "fork-base", id, "Bring that session back: with mend undo if mend removed it, or if mend kept it: mend restore " + id + "."
+		return "fork-base", id, "Bring that session back: mend undo, if mend removed it, or mend restore " + id +
+			", if mend kept it."
 	}
 	id, moved := c.inherited()
 	switch {
@@ -120,7 +121,8 @@ func (c *State) lineFaults(last int) (places map[string][]string, unknown []stri
 	return places, unknown
 }
 
-// newer returns the program and the version that began the session, if it is newer than the known versions; else "".
+// newer returns "Codex" and the version that began the session, if that is newer than the known versions; otherwise
+// "".
 func (c *State) newer() string {
 	at, _ := metaOf(c.lines)
 	if at < 0 || c.lines[at].payload.TextAt("id") != c.src.Ref.Session {
@@ -133,7 +135,7 @@ func (c *State) newer() string {
 	return fmt.Sprintf("Codex %.20s", version)
 }
 
-// fault returns the rule that explains why the program does not read the line, "" if it does. The program reads no
+// fault returns the rule that explains why Codex does not read the line, "" if it does. Codex reads no
 // record before a compaction.
 func (l *line) fault(current bool) string {
 	switch {
@@ -156,7 +158,7 @@ func (l *line) fault(current bool) string {
 	return ""
 }
 
-// findRow finds the problems of the index row. The program rebuilds a missing row.
+// findRow finds the problems of the index row. Codex rebuilds a missing row.
 func (c *State) findRow(add func(code, detail string, args ...any)) {
 	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, Archived+"/") {
 		add("thread-archived", "")
@@ -176,7 +178,7 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 	}
 }
 
-// provider returns the model provider with which the program continues the session, "" if unknown: for a paginated
+// provider returns the model provider with which Codex continues the session, "" if unknown: for a paginated
 // rollout it is in the index, or else in the rollout's newest settings; for another in the first record.
 func (c *State) provider() string {
 	at, id := metaOf(c.lines)
@@ -209,8 +211,7 @@ func (d *draft) setProvider() error {
 		_ = d.set(at, provider, "payload", "model_provider") // it is an object
 	}
 	newest := lastLine(d.lines, func(l *line) bool {
-		return l.payload.TextAt("thread_settings",
-			"model_provider_id") != ""
+		return l.payload.TextAt("thread_settings", "model_provider_id") != ""
 	})
 	if newest >= 0 {
 		_ = d.set(newest, provider, "payload", "thread_settings", "model_provider_id") // it exists
@@ -230,8 +231,8 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// newOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It also
-// returns whether the last record has an ordinal.
+// newOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It
+// also returns whether the last record has an ordinal.
 func (s *content) newOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
@@ -254,7 +255,7 @@ func (s *content) compaction() int {
 	return lastLine(s.lines, func(l *line) bool { return l.kind == "compacted" })
 }
 
-// isMissed reports whether the model lacks content if the program skips a record of the given type.
+// isMissed reports whether the model lacks content if Codex skips a record of the given type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
@@ -383,7 +384,7 @@ func (c *State) startTime() string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// setName gives the file the name that the program searches for.
+// setName gives the file the name that Codex searches for.
 func (d *draft) setName() error {
 	t, err := time.Parse(time.RFC3339, d.c.startTime())
 	if err != nil {
@@ -439,20 +440,20 @@ func (d *draft) setForkOffset() error {
 	return d.set(at, fmt.Append(nil, d.c.src.Base.end), "payload", "history_base", "end_byte_offset")
 }
 
-// reread returns an edit that replaces lines that the program does not read; if read returns nil, the line stays.
+// reread returns an edit that replaces lines that Codex does not read; if read returns nil, the line stays.
 func reread(read func(raw []byte) [][]byte) func(d *draft) error {
 	return func(d *draft) error {
 		var all []line
 		for _, l := range d.lines {
-			var pieces [][]byte
+			var records [][]byte
 			if l.value.Kind() == 0 {
-				pieces = read(l.raw)
+				records = read(l.raw)
 			}
-			if pieces == nil {
+			if records == nil {
 				all = append(all, l)
 			}
-			for _, piece := range pieces {
-				all = append(all, newLine(0, piece))
+			for _, raw := range records {
+				all = append(all, newLine(0, raw))
 			}
 		}
 		d.lines, d.renumber = all, true

@@ -10,14 +10,14 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// An item is part of the history that the program has after it has loaded a rollout.
+// An item is part of the history that Codex has after it has loaded a rollout.
 type item struct {
 	at, sub int // the line, and the index in its replacement history; -1 for an item that is a line
 	kind    string
 	value   jsonedit.Value
 	group   string // the message that contains it
 	index   int    // of its first block in the message
-	added   bool   // the program itself adds it to the request
+	added   bool   // Codex itself adds it to the request
 	again   bool   // an earlier item with the same id is identical
 	summary bool
 
@@ -29,13 +29,13 @@ type item struct {
 // the message times parts, plus the index of its part.
 const parts = 1 << 16
 
-// history returns the program's items in order. A compaction replaces everything before it.
+// history returns Codex's items in order. A compaction replaces everything before it.
 func history(lines []line) (all []item) {
 	for i := max(0, lastLine(lines, (*line).isReplacement)); i < len(lines); i++ {
 		l := &lines[i]
 		switch {
 		case l.again:
-			all = nil // the program reads backwards from the end to this session_meta
+			all = nil // Codex reads backwards from the end to this session_meta
 		case l.kind == "response_item":
 			if isSent(l.payload) {
 				all = append(all, item{
@@ -72,7 +72,7 @@ func lastLine(lines []line, match func(*line) bool) int {
 	return -1
 }
 
-// isSent reports whether the program keeps an item for requests.
+// isSent reports whether Codex keeps an item for requests.
 func isSent(v jsonedit.Value) bool {
 	kind := v.TextAt("type")
 	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
@@ -86,14 +86,14 @@ func replacementHistory(lines []line, at int) (all []item) {
 		former[lines[i].payload.TextAt("id")] = &lines[i]
 	}
 	former[""] = nil
-	first, before, sub := 0, -1, 0
+	first, previous, sub := 0, -1, 0
 	for v := range lines[at].payload.Get("replacement_history").Elements() {
 		origin := cmp.Or(former[v.TextAt("id")], &line{})
-		if !isModels(v) || origin.first != before {
+		if !isModels(v) || origin.first != previous {
 			first = sub
 		}
-		if before = origin.first; !isModels(v) {
-			before = -1
+		if previous = origin.first; !isModels(v) {
+			previous = -1
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
@@ -131,8 +131,8 @@ func isPrompt(v jsonedit.Value) bool {
 		return false
 	}
 	for part := range v.Get("content").Elements() {
-		begins := func(begin string) bool { return strings.HasPrefix(strings.TrimSpace(part.TextAt("text")), begin) }
-		if slices.ContainsFunc(added, begins) {
+		text := strings.TrimSpace(part.TextAt("text"))
+		if slices.ContainsFunc(added, func(s string) bool { return strings.HasPrefix(text, s) }) {
 			return false
 		}
 	}
@@ -161,7 +161,7 @@ var calls = map[string]struct{ input, output string }{
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
-// pairCalls returns the items after the program has paired calls and outputs: outputs without a call are left out,
+// pairCalls returns the items after Codex has paired calls and outputs: outputs without a call are left out,
 // and calls without an output get one.
 func pairCalls(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}

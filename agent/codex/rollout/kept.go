@@ -13,7 +13,7 @@ import (
 // A Summary is the list entry of a session.
 type Summary struct {
 	ID, Title, Directory, Version string
-	Base                          string // the session that has the beginning of a fork; "" for none
+	Base                          string // the session that a fork was forked from; "" for none
 	Created                       int64  // milliseconds since 1970
 }
 
@@ -88,7 +88,7 @@ func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed
 	return records, messages, id == "" && oldID != ""
 }
 
-// isUnique reports whether the line has content that the program cannot rebuild. Content that only the provider can
+// isUnique reports whether the line has content that Codex cannot rebuild. Content that only the provider can
 // read does not count.
 func (l *line) isUnique(edited bool) bool {
 	isItem := l.kind == "response_item" && l.subtype != "reasoning" && l.subtype != "compaction" &&
@@ -96,7 +96,7 @@ func (l *line) isUnique(edited bool) bool {
 	return isItem && l.subtype == "message" || !edited && (isItem || l.kind == "compacted")
 }
 
-// contents are the members of a payload that the program cannot rebuild. Ids are not among them, because repairs change
+// contents are the members of a payload that Codex cannot rebuild. Ids are not among them, because repairs change
 // ids.
 var contents = []string{
 	"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
@@ -109,23 +109,23 @@ func (l *line) isContained(now *line) bool {
 		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
 }
 
-// Join returns a kept rollout, followed by the lines of data after the last line that it already has. If data has a
+// Join returns a kept rollout, followed by the lines of data after the last line that is in both. If data has a
 // record of another session, Join adds nothing.
 func Join(kept, data []byte, session string) []byte {
-	then, _ := parseLines(kept)
+	lines, _ := parseLines(kept)
 	known := map[string]bool{}
-	for i := range then {
-		known[then[i].moment()] = true
+	for i := range lines {
+		known[lines[i].moment()] = true
 	}
-	now, _ := parseLines(data)
-	gained := now
-	for i := range now {
-		l := &now[i]
+	current, _ := parseLines(data)
+	gained := current
+	for i := range current {
+		l := &current[i]
 		if l.kind == "session_meta" && l.payload.TextAt("id") != session {
 			return kept
 		}
 		if known[l.moment()] {
-			gained = now[i+1:]
+			gained = current[i+1:]
 		}
 	}
 	gained = slices.DeleteFunc(gained, func(l line) bool {
@@ -134,7 +134,7 @@ func Join(kept, data []byte, session string) []byte {
 	if len(gained) == 0 {
 		return kept
 	}
-	d := draft{content: content{lines: append(then, gained...)}}
+	d := draft{content: content{lines: append(lines, gained...)}}
 	if _, known := d.newOrdinals(); known {
 		_ = d.setOrdinals() // all are objects
 	}

@@ -10,7 +10,7 @@ import (
 	"mend/change"
 )
 
-// The folders of rollouts, below the program's.
+// The folders of rollouts, below Codex's.
 const (
 	Sessions = "sessions"
 	Archived = "archived_sessions"
@@ -19,14 +19,14 @@ const (
 const (
 	// Suffix ends the names of rollouts.
 	Suffix = ".jsonl"
-	// Compressed follows Suffix in the names of rollouts that the program has compressed. The program reads them,
+	// Compressed follows Suffix in the names of rollouts that Codex has compressed. Codex reads them,
 	// and decompresses one that it continues.
 	Compressed = ".zst"
 )
 
 func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 
-// nameForm is the pattern of a rollout's name. The program does not find or continue a rollout with another name.
+// nameForm is the pattern of a rollout's name. Codex does not find or continue a rollout with another name.
 var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-` +
 	`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
@@ -81,17 +81,16 @@ var special = regexp.MustCompile(`[^a-zA-Z0-9/-]`)
 // digit or dash becomes _ and its hexadecimal digits.
 func projectOf(p string) string {
 	p = special.ReplaceAllStringFunc(p, func(s string) string {
-		return strings.ReplaceAll(fmt.Sprintf(" % x", s), " ",
-			"_")
+		return strings.ReplaceAll(fmt.Sprintf(" % x", s), " ", "_")
 	})
 	return strings.ReplaceAll(p, "/", ".")
 }
 
-// PathOf returns the path below the root that the project of a ref encodes. ok is false if it is not the path of a
-// rollout or of a folder of rollouts.
+// PathOf returns the path below the root that the project of a ref encodes, and whether it is the path of a rollout
+// or of a folder of rollouts.
 func PathOf(ref change.Ref) (string, bool) {
 	p, err := url.PathUnescape(strings.NewReplacer(".", "/", "_", "%").Replace(ref.Project))
 	first, _, _ := strings.Cut(p, "/")
-	return p, err == nil && p == path.Clean(p) && (first == Sessions || first == Archived) && !strings.Contains(p,
-		"\x00") && projectOf(p) == ref.Project
+	return p, err == nil && p == path.Clean(p) && (first == Sessions || first == Archived) &&
+		!strings.Contains(p, "\x00") && projectOf(p) == ref.Project
 }

@@ -10,13 +10,13 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Version is the newest version of the program that was observed.
+// Version is the newest version of Codex that was observed.
 const Version = "0.171.0"
 
 type line struct {
 	n       int // its number in the file, from 1; 0 for a new line
 	raw     []byte
-	kind    string         // type of the record; "" if the program does not read the line
+	kind    string         // type of the record; "" if Codex does not read the line
 	value   jsonedit.Value // the record
 	payload jsonedit.Value
 	subtype string // type of the payload, which is an item or an event
@@ -29,7 +29,7 @@ type role struct {
 	first       int  // first line of the message that contains the record; 0 for none
 	reasoned    bool // the response had reasoning before the line
 	interrupted bool // the response ended with this reasoning, when the user interrupted it
-	again       bool // a session_meta after which the program forgets everything before it
+	again       bool // a session_meta after which Codex forgets everything before it
 }
 
 // parseLines returns the lines of a file, and whether the last one has no newline.
@@ -62,7 +62,7 @@ func markInvalid(raw []byte) [][]byte {
 	return [][]byte{bytes.ToValidUTF8(raw, []byte("\ufffd"))}
 }
 
-// isBlank reports whether the program skips the line like an empty one.
+// isBlank reports whether Codex skips the line like an empty one.
 func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
@@ -83,7 +83,7 @@ type response struct {
 }
 
 // assignGroups groups the items of each response: the items between two records that the model did not write, such as
-// the token counts that the program writes after each response. If the item that followed reasoning is lost, the next
+// the token counts that Codex writes after each response. If the item that followed reasoning is lost, the next
 // items form another group, because the provider does not accept them in its place.
 func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -95,7 +95,7 @@ func assignGroups(lines []line) {
 		}
 	}
 	var r response
-	// alone is the line with reasoning that no item of the model has followed yet
+	// alone is the index of the newest item of the model if that is reasoning, else -1
 	begun, paginated, alone := false, isPaginated(lines), -1
 	for i := range lines {
 		l := &lines[i]
@@ -128,7 +128,7 @@ func assignGroups(lines []line) {
 			}
 		case isItem && isOutput(l.subtype):
 			l.first, r.open = l.n, false
-			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // the lost call followed it
+			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // its call is lost: it followed the reasoning
 				for _, j := range r.later {
 					lines[j].first = lines[r.later[0]].n
 				}

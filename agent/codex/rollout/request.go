@@ -10,13 +10,13 @@ import (
 	"mend/internal/request"
 )
 
-// omitted is what the program sends instead of an image that it cannot decode.
+// omitted is what Codex sends instead of an image that it cannot decode.
 const omitted = "image content omitted because it could not be processed"
 
-// maxOutput is the approximate size in bytes to which the program shortens an output.
+// maxOutput is the approximate size in bytes to which Codex shortens an output.
 const maxOutput = 40_000
 
-// render returns the request that the program sends when the user types one more prompt.
+// render returns the request that Codex sends when the user types one more prompt.
 func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	at := 0                                                           // the line with the last item
@@ -33,10 +33,9 @@ func (c *State) render() (q request.Request) {
 	if c.hasUnknown(at, len(c.lines)) {
 		q.Turns[len(q.Turns)-1].Unknown = true
 	}
-	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{
-		Type: request.Text,
-		Text: "…",
-	}}})
+	q.Turns = append(q.Turns, request.Turn{
+		Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}},
+	})
 	return q
 }
 
@@ -132,7 +131,7 @@ func contentOf(list jsonedit.Value) (blocks []*request.Block) {
 	return blocks
 }
 
-// image returns an image as the program sends it. A data URL that cannot be decoded becomes a line of text.
+// image returns an image as Codex sends it. A data URL that cannot be decoded becomes a line of text.
 func image(url string) *request.Block {
 	b := &request.Block{Type: request.Image}
 	data, ok := strings.CutPrefix(url, "data:")

@@ -19,8 +19,7 @@ func Guide() repair.Guide {
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
 		return []repair.Fix{{
-			Text:  text,
-			Loses: loses, Whole: true,
+			Text: text, Loses: loses, Whole: true,
 			Edit: func(d repair.Editor) error { return edit(d.(*draft)) },
 		}}
 	}
@@ -30,8 +29,7 @@ func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
 		return []repair.Fix{{
-			Text:  text,
-			Loses: loses, Alike: true,
+			Text: text, Loses: loses, Alike: true,
 			Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) },
 		}}
 	}

@@ -10,7 +10,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// kinds are the types of records that the program knows; it skips all others.
+// kinds are the types of records that Codex knows; it skips all others.
 var kinds = map[string]bool{
 	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true,
 	"world_state": true, "token_usage_record": true,
@@ -19,13 +19,13 @@ var kinds = map[string]bool{
 	"id_allocation": true,
 }
 
-// unsentTypes are the types of items that the program knows, but does not send.
+// unsentTypes are the types of items that Codex knows, but does not send.
 var unsentTypes = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
 
-// isKnown reports whether the program sends items of a type.
+// isKnown reports whether Codex sends items of a type.
 func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
 
-// unknownKind returns the type of a record or of its item if the program does not know it, for example a type of
+// unknownKind returns the type of a record or of its item if Codex does not know it, for example a type of
 // a newer version; otherwise "".
 func (l *line) unknownKind() string {
 	kind := l.value.TextAt("type")
@@ -39,9 +39,10 @@ func (l *line) unknownKind() string {
 }
 
 // forms are the schemas of records, of payloads and of nested values. A key is a name and a type: for a payload, the
-// type of its record and its own type; "" as the type stands for all values with the name. The text for a member lists
-// its allowed kinds as [jsonedit.Value.Kind] returns them, with - for a missing member and n for null. After a space it
-// has the name of the form of the object, or of the objects in a list, or a regular expression for texts and numbers.
+// type of its record and its own type; "" as the type stands for all values with the name. The text for a member
+// lists its allowed kinds as [jsonedit.Value.Kind] returns them, with - for a missing member and n for null. After a
+// space it has the name of the form of the object, or of the objects in a list, or a regular expression for texts and
+// numbers.
 //
 // Source: docs/codex.md, "Records".
 var forms = sync.OnceValue(func() map[[2]string][]form {
@@ -154,7 +155,7 @@ type form struct {
 	text  *regexp.Regexp // the pattern of a text or a number; nil for any
 }
 
-// accepts reports whether the program reads the value of a member.
+// accepts reports whether Codex reads the value of a member.
 func (f *form) accepts(v jsonedit.Value) bool {
 	kind := cmp.Or(byte(v.Kind()), '-')
 	switch {
@@ -177,7 +178,7 @@ func (f *form) accepts(v jsonedit.Value) bool {
 	return true
 }
 
-// matchesSchema reports whether the program accepts an object with the schema of that name.
+// matchesSchema reports whether Codex accepts an object with the schema of that name.
 func matchesSchema(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
 	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }

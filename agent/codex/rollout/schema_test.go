@@ -16,7 +16,7 @@ func TestForms(t *testing.T) {
 	for l := range strings.Lines(string(text)) {
 		state, record, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
 		if parsed := newLine(1, []byte(record)); (parsed.kind != "") != (state == "read") {
-			t.Errorf("the program has %s, and mend not: %s", state, record)
+			t.Errorf("Codex has %s, and mend not: %s", state, record)
 		}
 	}
 }
