@@ -28,7 +28,7 @@ const projects = "projects"
 type Agent struct {
 	agent.BaseAgent
 
-	// Except has processes that do not count as users of a session, such as one that waits for this program.
+	// Except has processes that do not count as users of a session, such as one that waits for mend.
 	Except []int
 	Step   func(call string) error // as in [sessionfile.Options]
 }
@@ -74,12 +74,12 @@ func hasProjects(root string) (bool, error) {
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		target, _ := filepath.EvalSymlinks(dir)
-		out := "move its target to its place"
+		advice := "move its target to its place"
 		if filepath.Base(target) == projects {
-			out = "name the folder of its target with --store " + ownfile.Quote(filepath.Dir(target))
+			advice = "name the folder of its target with --store " + ownfile.Quote(filepath.Dir(target))
 		}
 		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and "+
-			"mend does not: %s", agent.ErrLink, target, out)}
+			"mend does not: %s", agent.ErrLink, target, advice)}
 	}
 	return err == nil && info.IsDir(), nil
 }
@@ -102,8 +102,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return s.newCase(head, r, 0)
 	}
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{
-		Note: warn, InUse: s.whyInUse, Head: headAt,
-		Step: a.Step,
+		Note: warn, InUse: s.whyInUse, Head: headAt, Step: a.Step,
 	})
 	return s, err
 }

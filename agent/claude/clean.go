@@ -28,8 +28,8 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		if err != nil {
 			return nil, err
 		}
-		beside, err := s.moveFolder(h.Project, h.Project, h.ID)
-		beside = slices.DeleteFunc(beside, func(o change.Op) bool { return o.Pre == nil }) // ops without a Pre create files elsewhere
-		return append(beside, change.Op{Ref: h.Ref, Pre: &change.Image{Data: e.Data, Mode: e.Mode.Perm()}}), err
+		files, err := s.moveFolder(h.Project, h.Project, h.ID)
+		files = slices.DeleteFunc(files, func(o change.Op) bool { return o.Pre == nil }) // the ops that create them elsewhere
+		return append(files, change.Op{Ref: h.Ref, Pre: &change.Image{Data: e.Data, Mode: e.Mode.Perm()}}), err
 	})
 }

@@ -19,7 +19,7 @@ import (
 // Copy implements [agent.Store]. It copies the transcript as one record with the ref of the session, and all regular
 // files in the session's folder beside it. The transcript of each subagent is copied in the same way as the session's;
 // other files, such as results of tools, become [change.KindFile] with their path below that folder. It does not copy
-// hidden files, files behind links, or files elsewhere in Claude Code's folder (copies of edited files for rewind,
+// hidden files, links, or files elsewhere in Claude Code's folder (copies of edited files for rewind,
 // todos, prompt history, state of shells). A subagent that belongs to a session is copied only together with it.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	if s.CopyOwner(head) != "" {
@@ -102,8 +102,9 @@ func fileRef(head change.Head, p string) change.Ref {
 	ref := change.Ref{Kind: change.KindFile, Project: head.Ref.Project, Session: head.ID, Part: p}
 	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) &&
 		!strings.Contains(name, "/") {
-		subagentRef := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID,
-			strings.TrimSuffix(name, suffix))}
+		subagentRef := change.Ref{
+			Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID, strings.TrimSuffix(name, suffix)),
+		}
 		if subagentRef.Validate() == nil {
 			return subagentRef
 		}

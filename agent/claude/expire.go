@@ -15,11 +15,11 @@ import (
 	"mend/internal/ownfile"
 )
 
-// defaultDays is the default age in days at which the program deletes a transcript.
+// defaultDays is the default age in days at which Claude Code deletes a transcript.
 const defaultDays = 30
 
-// Expiring implements [agent.Reader]. The program uses the mtime of a transcript, in all projects. It reads the settings
-// of the project in which it is started, so the shortest time of all projects counts.
+// Expiring implements [agent.Reader]. Claude Code uses the mtime of a transcript, in all projects. It reads the
+// settings of the project in which it is started, so the shortest time of all projects counts.
 func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, err error) {
 	var used []time.Time
 	projects := map[string]string{} // the folder of each project, by its name in the store
@@ -52,10 +52,10 @@ func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, 
 // managedSettings has the machine's settings, which take precedence over the user's.
 const managedSettings = "/etc/claude-code/managed-settings.json"
 
-// largestSettings is the greatest size in bytes of a settings file that the program reads.
+// largestSettings is the greatest size in bytes of a settings file that Claude Code reads.
 const largestSettings = 2 << 20
 
-// cleanupDays returns the days without use after which the program deletes a transcript if it is started in any of the
+// cleanupDays returns the days without use after which Claude Code deletes a transcript if it is started in any of the
 // projects; 0 if it deletes none because it cannot read its settings.
 func (s *store) cleanupDays(projects []string) int {
 	days, machine := daysIn(filepath.Join(s.ID().Root, "settings.json"), defaultDays), daysIn(managedSettings, -1)
@@ -79,7 +79,7 @@ func (s *store) cleanupDays(projects []string) int {
 	return shortest
 }
 
-// daysIn returns the days in a file of settings; missing if the file or the field does not exist; 0 if the program
+// daysIn returns the days in a file of settings; missing if the file or the field does not exist; 0 if Claude Code
 // cannot read the file.
 func daysIn(path string, missing int) int {
 	data, err := ownfile.ReadPlain(path, largestSettings)

@@ -12,8 +12,8 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// TestExpiring: a project's settings take precedence over the user's where the program is started there, and then apply
-// to all transcripts. The shortest time of all projects counts. Settings that the program cannot read delete nothing.
+// TestExpiring: a project's settings take precedence over the user's where Claude Code is started there, and then apply
+// to all transcripts. The shortest time of all projects counts. Settings that Claude Code cannot read delete nothing.
 func TestExpiring(t *testing.T) {
 	const none, five, fifty, invalid = "", `{"cleanupPeriodDays": 5}`, `{"cleanupPeriodDays": 50}`, `{"cleanupPeriodDays": 0}`
 	for _, c := range []struct {

@@ -13,24 +13,24 @@ import (
 	"mend/internal/place"
 )
 
-// isHomeless reports whether the program lists the session nowhere: it lists only the sessions of its working
+// isUnlisted reports whether Claude Code lists the session nowhere: it lists only the sessions of its working
 // directory, and the session's folder does not exist. A transcript that was moved to the project of another folder is
 // listed there.
-func (s *store) isHomeless(head change.Head) bool {
+func (s *store) isUnlisted(head change.Head) bool {
 	dir := head.Directory
 	if !filepath.IsAbs(dir) || head.Project != folderOf(dir) {
 		return false
 	}
-	if known, ok := s.homeless.Load(dir); ok {
+	if known, ok := s.unlisted.Load(dir); ok {
 		return known.(bool)
 	}
-	gone := place.Gone(dir) && (place.IsLocal(dir) || s.isLocal()) &&
+	unlisted := place.Gone(dir) && (place.IsLocal(dir) || s.isLocal()) &&
 		!slices.ContainsFunc(place.Siblings(dir), func(other string) bool { return folderOf(other) == folderOf(dir) })
-	s.homeless.Store(dir, gone)
-	return gone
+	s.unlisted.Store(dir, unlisted)
+	return unlisted
 }
 
-// isLocal reports whether the store belongs to the program on this machine. Another store may be a copy from
+// isLocal reports whether the store belongs to Claude Code on this machine. Another store may be a copy from
 // another machine.
 func (s *store) isLocal() bool {
 	found, err := Agent{}.Find()
@@ -43,20 +43,20 @@ func (s *store) isLocal() bool {
 
 // Settings implements [agent.Store]: the findings depend on the folder of the session.
 func (s *store) Settings(head change.Head) string {
-	if s.isHomeless(head) {
+	if s.isUnlisted(head) {
 		return "no folder"
 	}
 	return ""
 }
 
 func (s *store) Refresh() {
-	s.homeless.Clear()
+	s.unlisted.Clear()
 	s.commits.Store(nil)
 	s.trees.Clear()
 }
 
-// SameRepository implements [agent.Store]: a repository matches if it has one of the newest commits that the
-// transcript lists from its beginning.
+// SameRepository implements [agent.Store]: a repository matches if it has one of the commits that Claude Code listed,
+// as the newest of the session's repository, at the beginning of the transcript.
 func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
 	repo, found, err := git.Find(folder)
 	if err != nil || !found {

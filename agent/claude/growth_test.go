@@ -54,7 +54,7 @@ var shapes = []shape{
 }
 
 // writeRecord writes a record of an answer, or of the user if the answer has no id. Records are a minute apart, so that
-// the program takes none for a parent because of its time.
+// Claude Code takes none for a parent because of its time.
 func writeRecord(b *bytes.Buffer, i, parent int, content, answer string) {
 	id := func(n int) string {
 		if n < 0 {

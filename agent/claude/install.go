@@ -25,7 +25,7 @@ func (Agent) Installer() agent.Installer {
 		Repair: "type these two lines:\n! mend fix %[1]s --force --yes\n/resume %[1]s",
 		Opener: func() agent.Agent { return Agent{Except: Ancestors()} },
 		Disabled: func(text []byte) []string {
-			if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {
+			if disabled, _ := jsonedit.Get(text, "disableAllHooks"); string(disabled) == "true" {
 				return []string{`these settings turn all hooks off: "disableAllHooks"`}
 			}
 			return nil

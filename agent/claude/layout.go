@@ -21,23 +21,23 @@ func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
 		return "", ref, err
 	}
-	below := ref.Part
+	rest := ref.Part
 	switch ref.Kind {
 	case change.KindSession, change.KindMessage:
-		below = ref.Session + suffix
+		rest = ref.Session + suffix
 		if owner, agent, ok := subagent(ref.Session); ok && owner != "" {
-			below = owner + "/" + subagents + "/" + agentPrefix + agent + suffix
+			rest = owner + "/" + subagents + "/" + agentPrefix + agent + suffix
 		}
 	case change.KindFile:
-		below = ref.Session + "/" + ref.Part // without a Part this is not a valid path
+		rest = ref.Session + "/" + ref.Part // without a Part this is not a valid path
 	case change.KindFolder:
 	default:
 		ref.Project = ""
 	}
-	if ref.Project == "" || below != "" && !fs.ValidPath(below) {
+	if ref.Project == "" || rest != "" && !fs.ValidPath(rest) {
 		return "", ref, fmt.Errorf("%v %s: not a record of a transcript, nor a file of a session", ref.Kind, ref)
 	}
-	return strings.TrimSuffix(projects+"/"+ref.Project+"/"+below, "/"), ref, nil
+	return strings.TrimSuffix(projects+"/"+ref.Project+"/"+rest, "/"), ref, nil
 }
 
 func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
@@ -50,8 +50,8 @@ func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
 	if owner, _, ok := subagent(session); ok && owner != "" {
 		session = owner
 	}
-	return change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: session, Part: strings.Join(names[2:n],
-		"/")}, true
+	part := strings.Join(names[2:n], "/")
+	return change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: session, Part: part}, true
 }
 
 const (
@@ -60,11 +60,11 @@ const (
 	agentPrefix = "agent-"
 )
 
-// subagentID returns the id under which a subagent's transcript is listed. In 2.0, where it is beside the
-// transcripts of the sessions, its id is the name of its file.
+// subagentID returns the id under which a subagent's transcript is listed. Version 2.0 of Claude Code stores it beside
+// the transcripts of the sessions; then its id is the name of its file.
 func subagentID(owner, agent string) string { return owner + "." + agentPrefix + agent }
 
-// subagent reverses subagentID. The owner of a transcript of 2.0 is unknown.
+// subagent reverses subagentID. The owner of a transcript of version 2.0 is unknown.
 func subagent(id string) (owner, agent string, ok bool) {
 	if agent, ok = strings.CutPrefix(id, agentPrefix); ok {
 		return "", agent, true
@@ -89,8 +89,7 @@ func locate(p string) string {
 }
 
 func (*layout) Key(line []byte) string {
-	const name = `"uuid"`
-	if !bytes.Contains(line, []byte(name)) {
+	if !bytes.Contains(line, []byte(`"uuid"`)) {
 		return ""
 	}
 	return jsonedit.Parse(bytes.TrimSpace(line)).TextAt("uuid")

@@ -62,8 +62,9 @@ func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	})
 }
 
-// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent
-// of 2.0.
+// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent of
+// version
+// 2.0.
 func isTranscript(name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	_, _, agent := subagent(id)
@@ -184,7 +185,7 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 		h.Version = lastVersion(head)
 	}
 	if _, _, ok := subagent(f.id); ok {
-		h.Title, h.Directory = "subagent: "+h.Title, "" // "." is never a subagent
+		h.Title, h.Directory = "subagent: "+h.Title, "" // "." names a session by its folder, never a subagent
 	}
 	return h, nil
 }
@@ -196,12 +197,12 @@ type titles struct {
 	time                        int64
 }
 
-// typesOfTitles are the record types of which only the last record counts.
+// typesOfTitles are the types of records that replace an earlier record of the same type.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
-// mayLack reports whether a line may have a missing field. A record of the chain begins with its parent and has no
-// title.
-func (t *titles) mayLack(line []byte) bool {
+// isNeeded reports whether a line may have a field that is still missing, or a newer title. A record of the chain
+// begins with its parent and has no title.
+func (t *titles) isNeeded(line []byte) bool {
 	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
 		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles,
 			func(name []byte) bool { return bytes.Contains(line, name) })
@@ -220,7 +221,7 @@ func lastVersion(lines []byte) string {
 }
 
 func (t *titles) read(line []byte) {
-	if len(line) == 0 || line[0] != '{' || !t.mayLack(line) {
+	if len(line) == 0 || line[0] != '{' || !t.isNeeded(line) {
 		return
 	}
 	r := transcript.NewLine(line).Record

@@ -19,11 +19,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// longestFolder is the greatest length of a folder name below projects that the program does not cut.
+// longestFolder is the greatest length of a folder name below projects that Claude Code does not cut.
 const longestFolder = 200
 
-// folderOf returns the name of the folder below projects for a working directory. Like the program, it maps each UTF-16
-// unit to a character, and cuts a long name and adds a hash.
+// folderOf returns the name of the folder below projects for a working directory. Like Claude Code, it maps each
+// UTF-16 unit to a character, and cuts a long name and adds a hash.
 func folderOf(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	name, hash := make([]byte, len(units)), int32(0)
@@ -40,13 +40,13 @@ func folderOf(dir string) string {
 	return string(name[:longestFolder]) + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
 }
 
-// Move implements [agent.Store]. Like the program when a session gets another folder, it moves the transcript and the
+// Move implements [agent.Store]. Like Claude Code when a session gets another folder, it moves the transcript and the
 // session's files beside it to that folder's project, and appends a line with the new folder.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	noted := map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
-		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To &&
-			r.Head.Project == folderOf(r.To) {
+		_, _, isAgent := subagent(r.Head.ID)
+		if isAgent || r.Head.Directory == r.To && r.Head.Project == folderOf(r.To) {
 			return nil, nil
 		}
 		if !noted[r.Head.Directory] {
@@ -69,15 +69,15 @@ func (s *store) relocate(ctx context.Context, r agent.Relocation) ([]change.Op, 
 	if to == from { // both folders have the same project
 		return []change.Op{{Ref: from, Pre: pre, Post: post}}, nil
 	}
-	switch there, err := s.Read(ctx, []change.Ref{to}); {
+	switch existing, err := s.Read(ctx, []change.Ref{to}); {
 	case err != nil:
 		return nil, err
-	case there[0] != nil:
+	case existing[0] != nil:
 		return nil, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already",
 			filepath.Join(s.ID().Root, projects, folderOf(r.To)))
 	}
-	beside, err := s.moveFolder(from.Project, to.Project, r.Head.ID)
-	ops := append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, beside...)
+	files, err := s.moveFolder(from.Project, to.Project, r.Head.ID)
+	ops := append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, files...)
 	change.Sort(ops)
 	return ops, err
 }
@@ -100,7 +100,7 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 		return nil, err
 	}
 	defer d.Close()
-	both := func(ref change.Ref, i *change.Image) {
+	move := func(ref change.Ref, i *change.Image) {
 		after := ref
 		after.Project = to
 		ops = append(ops, change.Op{Ref: after, Post: i}, change.Op{Ref: ref, Pre: i})
@@ -116,11 +116,11 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 			return false, ref.Validate()
 		case e.IsDir():
 			ref.Kind, ref.Part = change.KindFolder, path.Join(name, at)
-			both(ref, &change.Image{Mode: fs.ModeDir | e.Mode.Perm()})
+			move(ref, &change.Image{Mode: fs.ModeDir | e.Mode.Perm()})
 		case why != "":
 			return false, fmt.Errorf("%s: %s", path.Join(name, at), why)
 		default:
-			both(ref, &change.Image{Data: e.Data, Mode: e.Mode.Perm()})
+			move(ref, &change.Image{Data: e.Data, Mode: e.Mode.Perm()})
 		}
 		return true, nil
 	})
@@ -157,7 +157,7 @@ func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e s
 	return nil
 }
 
-// noteMemory notes that the program's memory of a folder, beside the transcripts, is not moved.
+// noteMemory notes that Claude Code's memory of a folder, beside the transcripts, is not moved.
 func (s *store) noteMemory(folder string) {
 	memory := path.Join(projects, folderOf(folder), "memory")
 	if _, err := os.Stat(filepath.Join(s.ID().Root, filepath.FromSlash(memory))); err == nil {

@@ -86,12 +86,12 @@ type typedPrompt struct {
 	Pasted    map[string]json.RawMessage `json:"pastedContents"`
 }
 
-// isCommand reports whether the user typed a command of the program or of the shell.
+// isCommand reports whether the user typed a command of Claude Code or of the shell.
 func (p typedPrompt) isCommand() bool {
 	return strings.HasPrefix(p.Display, "/") || strings.HasPrefix(p.Display, "!")
 }
 
-// prompts calls yield for each prompt that belongs to a session. Like the program, it skips other lines.
+// prompts calls yield for each prompt that belongs to a session. Like Claude Code, it skips other lines.
 func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) error {
 	data, err := ownfile.ReadPlain(s.path, largestHistory)
 	if err != nil {
@@ -141,11 +141,11 @@ func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err erro
 
 func promptsTitle(p typedPrompt) string { return request.Short("(prompts only) "+p.Display, 80) }
 
-// promptsNote is the first message of a session that is made of its prompts: it tells the model what is missing.
+// promptsNote is the first message of a session that consists of its prompts. It tells the model what is missing.
 const promptsNote = "Note: the program deleted this conversation. Only the user's prompts are left, which follow " +
 	"without the answers to them."
 
-// transcript returns a transcript with the prompts of a session that the program can open. It depends only on these
+// transcript returns a transcript with the prompts of a session that Claude Code can open. It depends only on these
 // prompts.
 func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byte, error) {
 	var out bytes.Buffer
@@ -175,7 +175,7 @@ func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byt
 		if title == "" && !p.isCommand() {
 			title = promptsTitle(p)
 		}
-		failed = cmp.Or(failed, add(p, s.whole(p), false))
+		failed = cmp.Or(failed, add(p, s.expand(p), false))
 	})
 	if err = cmp.Or(err, failed); err == nil && parent == nil {
 		err = fmt.Errorf("reading session %s: the history has no prompt of this session: %w", head.ID, fs.ErrNotExist)
@@ -199,8 +199,8 @@ var pasted = regexp.MustCompile(`\[(?:Pasted text|\.\.\.Truncated text) #(\d+)[^
 // pasteHash matches the hash of a text in the pasteCache.
 var pasteHash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// whole returns a prompt with its pasted texts in place of their marks. The mark of a lost text stays.
-func (s *promptHistory) whole(p typedPrompt) string {
+// expand returns a prompt with its pasted texts in place of their marks. The mark of a lost text stays.
+func (s *promptHistory) expand(p typedPrompt) string {
 	return pasted.ReplaceAllStringFunc(p.Display, func(name string) string {
 		var one struct{ Type, Content, ContentHash string }
 		if json.Unmarshal(p.Pasted[pasted.FindStringSubmatch(name)[1]], &one) != nil || one.Type != "text" {
@@ -236,7 +236,7 @@ func (s *promptHistory) Changeable(context.Context) error { return errReadOnly }
 
 func (s *promptHistory) Writer(string) (txn.Store, error) { return nil, errReadOnly }
 
-// OtherStores implements [agent.Reader]. It returns the prompt history, with the sessions that the program deleted.
+// OtherStores implements [agent.Reader]. It returns the prompt history, with the sessions that Claude Code deleted.
 func (s *store) OtherStores(ctx context.Context, have map[string]bool) ([]agent.OtherStore, error) {
 	path := filepath.Join(s.ID().Root, historyFile)
 	if !isHistory(path) {

@@ -16,7 +16,7 @@ import (
 	"mend/change"
 )
 
-// historyLines are what the program writes for two sessions, and lines that it skips.
+// historyLines are what Claude Code writes for two sessions, and lines that it skips.
 const historyLines = `{"display":"fix the build","pastedContents":{},"timestamp":1795362699315,"project":"/home/user/work","sessionId":"fd2c5c07-6567-4d76-9932-9be6309f6868"}
 {"display":"/clear","pastedContents":{},"timestamp":1795362699415,"project":"/home/user/work","sessionId":"00000000-6567-4d76-9932-9be6309f6868"}
 not a record
@@ -53,7 +53,7 @@ func promptsOf(t *testing.T, data []byte) (all []string) {
 	return all
 }
 
-// The prompts of a session that the program deleted are in its history.
+// The prompts of a session that Claude Code deleted are in its history.
 func TestPromptHistory(t *testing.T) {
 	root := t.TempDir()
 	write := func(path, text string) {

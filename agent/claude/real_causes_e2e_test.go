@@ -19,7 +19,7 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// TestRealKill kills the program at random moments of a prompt with a call. The transcript that it leaves has no
+// TestRealKill kills Claude Code at random moments of a prompt with a call. The transcript that it leaves has no
 // finding, and the next prompt is answered.
 func TestRealKill(t *testing.T) {
 	cmd := install(t)
@@ -109,7 +109,7 @@ func TestRealTwoProcesses(t *testing.T) {
 }
 
 // TestRealFullDisk makes one prompt of a running process while nothing can be written to the
-// transcript: the program continues, and the next record names a parent that is not in the file.
+// transcript: Claude Code continues, and the next record names a parent that is not in the file.
 func TestRealFullDisk(t *testing.T) {
 	cmd := install(t)
 	if os.Geteuid() != 0 {
@@ -146,7 +146,7 @@ func TestRealFullDisk(t *testing.T) {
 			if err := os.Remove(filler); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(6 * time.Second) // longer than the program's own repair covers
+			time.Sleep(6 * time.Second) // longer than Claude Code's own repair covers
 		}
 	})
 	if err != nil {

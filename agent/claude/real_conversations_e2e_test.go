@@ -20,7 +20,7 @@ import (
 	"mend/repair"
 )
 
-// The conversations lack the names of tools that the program has, and signatures that the endpoint accepts.
+// The conversations lack the names of tools that Claude Code has, and signatures that the endpoint accepts.
 var (
 	unnamed  = regexp.MustCompile(`"tool_name":"x+"`)
 	unsigned = regexp.MustCompile(`"thinking":"(x*)","signature":"[^"]*"`)
@@ -36,7 +36,7 @@ func complete(data []byte) []byte {
 	})
 }
 
-// TestRealConversations continues the conversations that people's agents wrote. The program sends what mend expects,
+// TestRealConversations continues the conversations that people's agents wrote. Claude Code sends what mend expects,
 // before the repair of those that are broken, after it, and after the undo; in a repaired one it sends more.
 func TestRealConversations(t *testing.T) {
 	cmd := install(t)

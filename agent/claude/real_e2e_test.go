@@ -39,7 +39,7 @@ func install(t *testing.T) []string {
 	return cmd
 }
 
-// onVersions runs a test with each version of the program, in a home of its own.
+// onVersions runs a test with each version of Claude Code, in a home of its own.
 func onVersions(t *testing.T, test func(t *testing.T, version string, h *fixture.Home)) {
 	t.Helper()
 	for _, version := range fixture.Versions {

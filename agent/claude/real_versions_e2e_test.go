@@ -14,7 +14,7 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// cycle checks what the program sends of a session that it wrote itself: mend finds nothing in it. Then one record
+// cycle checks what Claude Code sends of a session that it wrote itself: mend finds nothing in it. Then one record
 // loses its parent. The repair restores all blocks, and the undo all bytes.
 func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
@@ -46,7 +46,7 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	h.Put(session, written)
 }
 
-// withoutParent removes the parent of the prompt with a text. If it named a missing parent instead, the program would
+// withoutParent removes the parent of the prompt with a text. If it named a missing parent instead, Claude Code would
 // use the record before, unless that is more than 5 s older.
 func withoutParent(t *testing.T, data []byte, text string) []byte {
 	t.Helper()

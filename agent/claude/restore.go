@@ -15,7 +15,7 @@ import (
 	"mend/linestore"
 )
 
-// Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a new
+// Restore implements [agent.Store]. If the file was deleted while Claude Code ran, and Claude Code has started a new
 // transcript, the new one is appended to the kept one. A transcript that continued differently is replaced only with
 // Force. Records of another session, for example because a file was copied over the transcript, do not count.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
@@ -50,12 +50,12 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if now[at] != nil {
 		present, mode = now[at].Data, now[at].Mode
 	}
-	then, current := chainOf(post, head.ID), chainOf(present, head.ID)
-	gone, _ := then.countLost(current, r.Edited)
-	lost, gained := gone > 0, current.hasExtra(then)
+	earlier, current := chainOf(post, head.ID), chainOf(present, head.ID)
+	records, _ := earlier.countLost(current, r.Edited)
+	lost, gained := records > 0, current.hasExtra(earlier)
 	switch {
-	case lost && !r.Exact && current.isContinuationOf(then):
-		post, result.Joined = then.join(post, present, gained, r.Edited), gained
+	case lost && !r.Exact && current.isContinuationOf(earlier):
+		post, result.Joined = earlier.join(post, present, gained, r.Edited), gained
 	case lost && gained && !r.Force:
 		return result, fail.New(fail.Refused, "--force replaces the session with the kept copy; mend undo brings "+
 			"back the present one",
@@ -148,29 +148,29 @@ func (c chain) ref(id string) change.Ref {
 	return change.Ref{Kind: change.KindMessage, Session: c.session, Message: id}
 }
 
-// hasLostContent reports whether a record has lost content.
-func hasLostContent(now, then []byte) bool {
-	if bytes.Equal(now, then) {
+// hasLostContent reports whether the current line of a record lacks content of an earlier one.
+func hasLostContent(current, earlier []byte) bool {
+	if bytes.Equal(current, earlier) {
 		return false
 	}
-	old, current := jsonedit.Parse(then), jsonedit.Parse(now)
-	return jsonedit.HasLostText(current.Get("type"), old.Get("type")) ||
-		jsonedit.HasLostText(current.Get("content"), old.Get("content")) ||
-		jsonedit.HasLostText(current.Get("attachment"), old.Get("attachment")) ||
-		jsonedit.HasLostText(current.Get("message").Get("role"), old.Get("message").Get("role")) ||
-		jsonedit.HasLostText(current.Get("message").Get("content"), old.Get("message").Get("content"))
+	a, b := jsonedit.Parse(current), jsonedit.Parse(earlier)
+	return jsonedit.HasLostText(a.Get("type"), b.Get("type")) ||
+		jsonedit.HasLostText(a.Get("content"), b.Get("content")) ||
+		jsonedit.HasLostText(a.Get("attachment"), b.Get("attachment")) ||
+		jsonedit.HasLostText(a.Get("message").Get("role"), b.Get("message").Get("role")) ||
+		jsonedit.HasLostText(a.Get("message").Get("content"), b.Get("message").Get("content"))
 }
 
-func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
-	byRef := make(map[change.Ref][]byte, len(now))
-	for _, r := range now {
+func (*store) CountMissing(current, earlier []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+	byRef := make(map[change.Ref][]byte, len(current))
+	for _, r := range current {
 		r.Ref.Project = ""
 		byRef[r.Ref] = r.Data
 	}
-	for _, r := range then {
+	for _, r := range earlier {
 		r.Ref.Project = ""
-		switch data, there := byRef[r.Ref]; {
-		case r.Ref.Kind != change.KindSession && (!there || len(data) < len(r.Data) && bytes.HasPrefix(r.Data, data)):
+		switch data, exists := byRef[r.Ref]; {
+		case r.Ref.Kind != change.KindSession && (!exists || len(data) < len(r.Data) && bytes.HasPrefix(r.Data, data)):
 			lack.Records++
 		case r.Ref.Kind == change.KindSession && !bytes.HasPrefix(data, r.Data): // otherwise the transcript only continued
 			records, messages := chainOf(r.Data, r.Ref.Session).countLost(chainOf(data, r.Ref.Session), edited)
@@ -182,20 +182,20 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 
 // isContinuationOf reports whether all of the chain descends from records of the other chain.
 func (c chain) isContinuationOf(other chain) bool {
-	for id, up := range c.parents {
-		_, own := c.parents[up]
-		_, before := other.parents[up]
-		if _, both := other.parents[id]; !own && !before && !both {
+	for id, parent := range c.parents {
+		_, inOwn := c.parents[parent]
+		_, inOther := other.parents[parent]
+		if _, inBoth := other.parents[id]; !inOwn && !inOther && !inBoth {
 			return false
 		}
 	}
 	return true
 }
 
-// join returns then, the chain's transcript, followed by the lines of now, a later transcript, that it lacks. If now
-// continued the chain (gained), join adds all these lines, otherwise only lines with the session's id. It leaves out
-// lines that are not records or that have lost their content.
-func (c chain) join(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
+// join returns earlier, the chain's transcript, followed by the lines of current, a later transcript, that it lacks.
+// If current continued the chain (gained), join adds all these lines, otherwise only lines with the session's id. It
+// leaves out lines that are not records or that have lost their content.
+func (c chain) join(earlier, current []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	written := map[string]bool{}
 	add := func(line []byte) {
 		if len(all) > 0 && all[len(all)-1] != '\n' {
@@ -203,20 +203,20 @@ func (c chain) join(then, now []byte, gained bool, edited map[change.Ref]bool) (
 		}
 		all = append(all, line...)
 	}
-	for line := range bytes.Lines(then) {
+	for line := range bytes.Lines(earlier) {
 		text := bytes.TrimRight(line, "\r\n")
 		if id := jsonedit.Parse(text).TextAt("uuid"); id == "" || !edited[c.ref(id)] {
 			add(line)
 			written[string(text)] = true
 		}
 	}
-	for line := range bytes.Lines(now) {
+	for line := range bytes.Lines(current) {
 		text := bytes.TrimRight(line, "\r\n")
 		v := jsonedit.Parse(text)
 		id, session := v.TextAt("uuid"), v.TextAt("sessionId")
-		before := c.lines[id]
+		own := c.lines[id]
 		if written[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && session != c.session ||
-			before != nil && !edited[c.ref(id)] && hasLostContent(text, before) {
+			own != nil && !edited[c.ref(id)] && hasLostContent(text, own) {
 			continue
 		}
 		add(append(text[:len(text):len(text)], '\n'))

@@ -69,7 +69,7 @@ func (k *keeper) restore() (done mend.Restored, id string) {
 	return done, e.ID
 }
 
-// TestRealRestore loses a conversation in all ways, including the program's own clean-up. After the restore the real
+// TestRealRestore loses a conversation in all ways, including Claude Code's own clean-up. After the restore the real
 // program continues with all messages, and its next clean-up keeps the transcript. An undo of the restore restores the
 // damaged state, byte for byte.
 func TestRealRestore(t *testing.T) {
@@ -95,7 +95,7 @@ func TestRealRestore(t *testing.T) {
 	for i, c := range []struct {
 		name string
 		lose func(*testing.T, *fixture.Home)
-		dies bool // the program finds no conversation
+		dies bool // Claude Code finds no conversation
 	}{
 		{"rm", func(t *testing.T, h *fixture.Home) { remove(t, h.File(fixture.Session)) }, true},
 		{"the folder of the project removed", func(t *testing.T, h *fixture.Home) { remove(t, filepath.Dir(h.File(fixture.Session))) }, true},
@@ -152,7 +152,7 @@ func TestRealRestore(t *testing.T) {
 				t.Errorf("after the loss %d blocks: %s", len(r.Blocks), r.Output)
 			}
 			if lost == nil {
-				_ = os.Remove(h.File(fixture.Session)) // what the program wrote for the prompt
+				_ = os.Remove(h.File(fixture.Session)) // what Claude Code wrote for the prompt
 			} else {
 				h.Put(fixture.Session, lost)
 			}
@@ -196,15 +196,15 @@ func TestRealRestore(t *testing.T) {
 	}
 }
 
-// TestRealExpiring compares the transcripts that mend expects the program to delete with the ones that it deletes, for
+// TestRealExpiring compares the transcripts that mend expects Claude Code to delete with the ones that it deletes, for
 // each form of its setting.
 func TestRealExpiring(t *testing.T) {
 	cmd := install(t)
 	for i, c := range []struct {
 		settings string
 		days     int    // of the transcript
-		ignored  bool   // the program accepts none of the settings because of another field, and deletes nothing
-		project  string // settings of the project in which the program is started
+		ignored  bool   // Claude Code accepts none of the settings because of another field, and deletes nothing
+		project  string // settings of the project in which Claude Code is started
 	}{
 		{"{}", 29, false, ""},
 		{"{}", 31, false, ""},

@@ -81,7 +81,7 @@ func TestRealRunningOnScreen(t *testing.T) {
 	})
 }
 
-// age makes files an hour old: older than any process of a test, but not as old as files that the program deletes.
+// age makes files an hour old: older than any process of a test, but not as old as files that Claude Code deletes.
 func age(t *testing.T, files ...string) {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)

@@ -24,11 +24,11 @@ func (p *registeredProcess) isRunning() bool {
 func Ancestors() (all []int) {
 	for pid := os.Getppid(); pid > 1 && !slices.Contains(all, pid); {
 		all = append(all, pid)
-		up, err := processes.Process(pid).Parent()
+		parent, err := processes.Process(pid).Parent()
 		if err != nil {
 			break
 		}
-		pid = up
+		pid = parent
 	}
 	return all
 }

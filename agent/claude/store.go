@@ -26,7 +26,7 @@ type store struct {
 	running processCache
 
 	// The rest is cached until the next Refresh.
-	homeless sync.Map                                     // by folder: the results of isHomeless
+	unlisted sync.Map                                     // by folder: the results of isUnlisted
 	commits  atomic.Pointer[map[string]map[string]string] // the result of goneCommits
 	trees    sync.Map                                     // by common folder of a repository: the commits it has
 }
@@ -48,7 +48,7 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 		}
 	}
 	gone := ""
-	if s.isHomeless(head) {
+	if s.isUnlisted(head) {
 		gone = head.Directory
 	}
 	return diagnose.New(diagnose.Source{

@@ -13,7 +13,7 @@ import (
 // or an error of Claude Code itself.
 func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
 
-// errorParser is made on first use: most runs of the program parse no error.
+// errorParser is made on first use: most runs of mend parse no error.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(anthropic.ErrorTexts(), provider.ErrorTexts{Kinds: provider.ParseKinds(errorText)})
 })

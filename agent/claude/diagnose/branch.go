@@ -14,7 +14,7 @@ import (
 	"mend/repair"
 )
 
-// marksRewinds is the first version of the program that records when the user goes back to an earlier prompt.
+// marksRewinds is the first version of Claude Code that records when the user goes back to an earlier prompt.
 const marksRewinds = "v2.1.330"
 
 // A branch has records that follow a record of the conversation but are not part of it.
@@ -23,7 +23,7 @@ type branch struct {
 	all  []*transcript.Record
 	leaf *transcript.Record // its last prompt or answer; its root if it has none
 
-	atEnd bool // it follows the last record of the conversation, but the program does not continue with it
+	atEnd bool // it follows the last record of the conversation, but Claude Code does not continue with it
 }
 
 func (b *branch) add(r *transcript.Record) {
@@ -46,19 +46,19 @@ func (c *State) findBranches() {
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
-	var left []*branch            // branches that the user may have left
-	var owns []*transcript.Record // the records with which the conversation continues beside the branches, in the order found
-	beside := map[*transcript.Record][]*branch{}
+	var left []*branch                             // branches that the user may have left
+	siblings := map[*transcript.Record][]*branch{} // other branches, by the record with which the conversation continues
+	var owns []*transcript.Record                  // the keys of siblings, in the order found
 	for _, b := range c.branches(path) {
 		own := next[c.conv.Parent(b.root)]
 		const tries = 16
-		up := c.conv.Record(c.conv.Parent(b.root))
-		if b.atEnd = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Contains(up)); b.atEnd {
+		parent := c.conv.Record(c.conv.Parent(b.root))
+		if b.atEnd = own == nil && !c.conv.Chosen && (parent == c.conv.Leaf || !c.conv.Contains(parent)); b.atEnd {
 			own = c.conv.Leaf
 		}
-		for n := 0; n < tries && own == nil && up != nil && c.conv.Contains(up); n++ {
-			own = next[up.UUID] // the result of a parallel call has no next record
-			up = c.conv.Record(c.conv.Parent(up))
+		for n := 0; n < tries && own == nil && parent != nil && c.conv.Contains(parent); n++ {
+			own = next[parent.UUID] // the result of a parallel call has no next record
+			parent = c.conv.Record(c.conv.Parent(parent))
 		}
 		if c.isBeforeBoundary(b.root) {
 			continue
@@ -72,13 +72,13 @@ func (c *State) findBranches() {
 			}
 			continue
 		}
-		if beside[own] == nil {
+		if siblings[own] == nil {
 			owns = append(owns, own)
 		}
-		beside[own] = append(beside[own], b)
+		siblings[own] = append(siblings[own], b)
 	}
 	for _, own := range owns {
-		branches, n := beside[own], 0
+		branches, n := siblings[own], 0
 		var all []*transcript.Record
 		for _, b := range branches {
 			n += transcript.Messages(b.all)
@@ -119,8 +119,8 @@ func (c *State) omittedRecords() (all []*transcript.Record) {
 		}
 	}
 	for _, r := range c.conv.Records() {
-		if !inBranch[r] && !c.conv.Contains(r) && !c.conv.IsDropped(r) && c.conv.Owns(r) && !c.isBeforeBoundary(r) && !r.Summary &&
-			c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
+		if !inBranch[r] && !c.conv.Contains(r) && !c.conv.IsDropped(r) && c.conv.Owns(r) &&
+			!c.isBeforeBoundary(r) && !r.Summary && c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
 			all = append(all, r)
 		}
 	}
@@ -187,7 +187,7 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 			},
 		}
 	}
-	up := c.conv.Leaf.UUID
+	parent := c.conv.Leaf.UUID
 	return repair.Fix{
 		Text:  "The other branch is joined to the end of the one in use: " + sentAgain(n) + ".",
 		Whole: true,
@@ -196,7 +196,7 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 			if branches[0].atEnd {
 				return join(d.(*draft))
 			}
-			return errors.Join(join(d.(*draft)), d.(*draft).setParent(branches[0].root.UUID, up))
+			return errors.Join(join(d.(*draft)), d.(*draft).setParent(branches[0].root.UUID, parent))
 		},
 	}
 }
@@ -208,17 +208,17 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 		onPath[r.UUID] = true
 	}
 	for _, r := range c.conv.Records() {
-		var above []*transcript.Record // up to the next record that was already seen
+		var unseen []*transcript.Record // the record and its ancestors up to one that was already seen
 		for ; r != nil && !onPath[r.UUID] && !seen[r.UUID] && !c.conv.IsDropped(r) &&
 			!r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
 			seen[r.UUID] = true
-			above = append(above, r)
+			unseen = append(unseen, r)
 		}
 		if r == nil {
 			continue
 		}
 		b := byID[r.UUID]
-		for _, r := range slices.Backward(above) {
+		for _, r := range slices.Backward(unseen) {
 			switch {
 			case b != nil:
 				b.add(r)
@@ -232,15 +232,15 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// isBeforeBoundary reports whether a record is before the last compaction, or before the point where a new conversation
-// begins. A record whose parent is after that point does not count, whatever its own time is.
+// isBeforeBoundary reports whether a record is before the last compaction, or before the point where a new
+// conversation begins. A record whose parent is after that point does not count, whatever its own time is.
 func (c *State) isBeforeBoundary(r *transcript.Record) bool {
 	b := cmp.Or(c.conv.Boundary, c.conv.NewStart())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
 		return b != nil
 	}
-	up := c.conv.Record(r.Parent)
-	follows := up != nil && c.conv.Contains(up) && !slices.Contains(c.conv.Preserved, up.UUID)
+	parent := c.conv.Record(r.Parent)
+	follows := parent != nil && c.conv.Contains(parent) && !slices.Contains(c.conv.Preserved, parent.UUID)
 	return r.Timed && b.Timed && r.Time < b.Time && !follows
 }
 
@@ -251,9 +251,9 @@ func (c *State) hasAnswer(b *branch) bool {
 	})
 }
 
-// concurrent reports whether another process wrote the branch: the program would have recorded that the user went back.
-// Print mode and the SDK go back without a record (--resume-session-at); after them a branch counts only if it has an
-// answer or a result that the program wrote after the other one began.
+// concurrent reports whether another process wrote the branch: Claude Code would have recorded that the user went
+// back. Print mode and the SDK go back without a record (--resume-session-at); after them a branch counts only if it
+// has an answer or a result that Claude Code wrote after the other one began.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound || !versionRecordsRewinds(own) || !versionRecordsRewinds(b.root) {
 		return false

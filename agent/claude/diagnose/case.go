@@ -26,9 +26,9 @@ type Source struct {
 	Agent   string     // the subagent that the transcript belongs to; "" for a session's
 	Data    []byte
 	Mode    fs.FileMode // of the file; 0 if unknown
-	Version string      // version of the program that wrote last or will load it; "" for the version in its records
+	Version string      // version of Claude Code that wrote last or will load it; "" for the version in its records
 	Busy    string      // why the session is in use; "" if it is not in use
-	Gone    string      // the session's folder if it does not exist and the program lists the session nowhere; else ""
+	Gone    string      // the session's folder if it does not exist and Claude Code lists the session nowhere; else ""
 	Texts   repair.Texts
 }
 
@@ -53,7 +53,7 @@ type State struct {
 	conv    *transcript.Conversation        // as stored
 	linked  *transcript.Conversation        // with all breaks repaired
 	answers map[string][]*transcript.Record // of linked, by id; nil before the first use
-	calls   *repair.Calls                   // see [State.Calls]
+	calls   *repair.Calls                   // see [State.callsOf]
 	request *request.Request                // what conv sends; nil before the first use
 	next    *checkedRequest                 // what linked sends; nil before the first use
 	faults  []repair.Finding                // see [State.report]
@@ -70,7 +70,7 @@ func New(s Source) *repair.Case {
 	x := repair.Context{
 		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
-			return s, []repair.Setting{{Version: transcript.Version}} // the program itself handles switched thinking
+			return s, []repair.Setting{{Version: transcript.Version}} // Claude Code itself handles switched thinking
 		},
 		Ask: func(_ repair.State, f *repair.Finding, _ *request.Block) bool {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
@@ -105,15 +105,16 @@ func newBase(s Source) *base {
 		b.Version = lastVersion(b.lines)
 	}
 	for i := range b.lines {
-		if r := b.lines[i].Record; r != nil && r.UUID != "" && !b.lines[i].Marked { // no ref can name a record with a byte order mark
+		// No ref can name a record with a byte order mark.
+		if r := b.lines[i].Record; r != nil && r.UUID != "" && !b.lines[i].Marked {
 			b.last[r.UUID] = i
 		}
 	}
 	return b
 }
 
-// stores reports whether the transcript has a record with that id.
-func (b *base) stores(uuid string) bool {
+// hasRecord reports whether the transcript has a record with that id.
+func (b *base) hasRecord(uuid string) bool {
 	_, ok := b.last[uuid]
 	return ok
 }
@@ -121,7 +122,7 @@ func (b *base) stores(uuid string) bool {
 // size returns the size of the file in bytes.
 func (b *base) size() int64 { return int64(len(b.Data)) }
 
-// lastVersion returns the version of the program that wrote last.
+// lastVersion returns the version of Claude Code that wrote last.
 func lastVersion(lines []transcript.Line) string {
 	for _, l := range slices.Backward(lines) {
 		if l.Record != nil && l.Record.InChain() && l.Record.Version != "" {
@@ -148,7 +149,7 @@ func load(b *base, e edits) *State {
 	return c
 }
 
-// keepLeaf appends the leaf again if the last line is another record, because the program continues the
+// keepLeaf appends the leaf again if the last line is another record, because Claude Code continues the
 // conversation at the last line.
 func (c *State) keepLeaf(leaf string) {
 	if leaf == "" || c.conv.Leaf != nil && c.conv.Leaf.UUID == leaf {
@@ -158,20 +159,20 @@ func (c *State) keepLeaf(leaf string) {
 	if !ok || c.written != nil || !c.canEdit(leaf) {
 		return
 	}
-	again, edited := c.edits.set[leaf]
+	line, edited := c.edits.set[leaf]
 	if !edited {
-		again = newLine(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // with a blank, since an op must change something
+		line = newLine(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // with a blank, since an op must change something
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
-	lines = append(lines, again)
+	lines = append(lines, line)
 	conv := transcript.Load(lines, c.base.size(), c.conv.Agent)
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
 	c.lines, c.conv, c.linked, c.request = lines, conv, conv, nil
-	c.edits = c.edits.withLine(leaf, again)
+	c.edits = c.edits.withLine(leaf, line)
 }
 
 // newLine returns a new line, which is not in the file yet.
@@ -189,7 +190,7 @@ func (b *base) refOf(uuid string) change.Ref {
 	return ref
 }
 
-// Conversation returns the program's state after it has loaded the transcript.
+// Conversation returns Claude Code's state after it has loaded the transcript.
 func (c *State) Conversation() *transcript.Conversation { return c.conv }
 
 // Records implements [repair.State]. It yields the whole transcript, then new records, then the others in order, and
@@ -242,7 +243,7 @@ func (c *State) Edit() repair.Editor {
 
 func (c *State) edit() *draft { return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}} }
 
-// Request returns what the program will send when the user types one more prompt.
+// Request returns what Claude Code will send when the user types one more prompt.
 func (c *State) Request() request.Request {
 	if c.request == nil {
 		q := c.requestOf(c.conv)

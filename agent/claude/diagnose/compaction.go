@@ -70,7 +70,7 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 }
 
 // RemoveCompaction implements [repair.Editor]: the boundary becomes a note whose parent is the previous record,
-// so the program sends the whole history again.
+// so Claude Code sends the whole history again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	conv := d.c.conv
 	b := conv.Boundary
@@ -87,13 +87,13 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 
 // removeBoundary turns the boundary of a compaction into a note after the previous record.
 func (d *draft) removeBoundary(b *transcript.Record) error {
-	up := b.Text("logicalParentUuid") // the leaf before the compaction
-	if d.c.conv.Record(up) == nil {
+	parent := b.Text("logicalParentUuid") // the leaf before the compaction
+	if d.c.conv.Record(parent) == nil {
 		before := d.c.conv.LastBefore(b)
 		if before == nil {
 			return repair.ErrNoBlock
 		}
-		up = before.UUID
+		parent = before.UUID
 	}
-	return errors.Join(d.setMember(b.UUID, []byte(`"informational"`), "subtype"), d.setParent(b.UUID, up))
+	return errors.Join(d.setMember(b.UUID, []byte(`"informational"`), "subtype"), d.setParent(b.UUID, parent))
 }

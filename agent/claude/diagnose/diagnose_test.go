@@ -48,7 +48,7 @@ func transcriptAfter(t *testing.T, data []byte, r repair.Result) []byte {
 	return data
 }
 
-// TestRetiredModel: the program continues a session of a retired model with its default model, and leaves out the
+// TestRetiredModel: Claude Code continues a session of a retired model with its default model, and leaves out the
 // thinking of the retired one. An invalid signature in it breaks nothing.
 func TestRetiredModel(t *testing.T) {
 	data := claude.ByName("signature a number").Broken()
@@ -171,7 +171,7 @@ func cycles(data []byte) (n int) {
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
-// If the program finds no conversation in a transcript, that is reported with the next step. If
+// If Claude Code finds no conversation in a transcript, that is reported with the next step. If
 // nothing can be read, nothing is repaired.
 func TestStubs(t *testing.T) {
 	for _, s := range claude.Stubs() {

@@ -41,7 +41,7 @@ func (e edits) withLine(uuid string, l transcript.Line) edits {
 // newIDs returns the ids of the records that the transcript lacks, in the order of their insertion.
 func (e edits) newIDs(b *base) (ids []string) {
 	for uuid := range e.set {
-		if !b.stores(uuid) {
+		if !b.hasRecord(uuid) {
 			ids = append(ids, uuid)
 		}
 	}
@@ -75,7 +75,7 @@ func (c *State) apply() {
 		}
 	}
 	leaf := e.leafOf(b)
-	if l, ok := e.set[leaf]; ok && b.stores(leaf) {
+	if l, ok := e.set[leaf]; ok && b.hasRecord(leaf) {
 		c.lines = append(c.lines, l)
 	}
 }
@@ -126,11 +126,11 @@ const reordered = -1
 // place returns the index that a block of the case has in the draft.
 func (d *draft) place(uuid string, index int) (int, error) {
 	at := index
-	for _, gone := range d.gone[uuid] {
+	for _, removed := range d.gone[uuid] {
 		switch {
-		case gone == reordered || gone == index:
+		case removed == reordered || removed == index:
 			return 0, repair.ErrNoBlock
-		case gone < index:
+		case removed < index:
 			at--
 		}
 	}

@@ -112,7 +112,7 @@ func (d *draft) SetAside(record change.Ref) error {
 	}
 	children := d.childrenOf()
 	d.setAside(uuid)
-	above, _ := jsonedit.Text(parent)
+	parentID, _ := jsonedit.Text(parent)
 	for _, child := range children[uuid] {
 		if d.edits.aside[child] {
 			continue
@@ -120,7 +120,7 @@ func (d *draft) SetAside(record change.Ref) error {
 		if err := d.setMember(child, parent, "parentUuid"); err != nil {
 			return err
 		}
-		children[above] = append(children[above], child)
+		children[parentID] = append(children[parentID], child)
 	}
 	delete(children, uuid)
 	d.children = children
@@ -159,16 +159,16 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 		return d.ReplaceText(b, lostFile(b, happened))
 	}
 	shown, _ := jsonedit.Get(d.raw(b.Ref().Message), shownResult)
-	for i, in := range b.Content {
-		gone := slices.Contains(files, in) || files == nil && (in.Type == request.Image || in.Type == request.Document)
-		if !gone {
+	for i, inner := range b.Content {
+		isFile := inner.Type == request.Image || inner.Type == request.Document
+		if !slices.Contains(files, inner) && (files != nil || !isFile) {
 			continue
 		}
 		err := d.editBlock(b, func(file []byte) ([]byte, error) {
 			if data, ok := jsonedit.Get(file, "source", "data"); ok && len(data) > len(`""`) {
 				shown = bytes.ReplaceAll(shown, data, []byte(`""`))
 			}
-			return textBlock(lostFile(in, happened)), nil
+			return textBlock(lostFile(inner, happened)), nil
 		}, "content", strconv.Itoa(i))
 		if err != nil {
 			return err
@@ -342,8 +342,8 @@ func (d *draft) setMember(uuid string, value []byte, path ...string) error {
 
 // retire turns a record into a note that is not sent.
 func (d *draft) retire(uuid string) error {
-	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`),
-		"subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
+	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"),
+		d.setMember(uuid, []byte(`"informational"`), "subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
 }
 
 // editBlock returns a fix that edits the JSON of a block, or of the value at a path in it.
@@ -351,8 +351,7 @@ func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([
 	path ...string,
 ) repair.Fix {
 	return repair.Fix{
-		Text:  text,
-		Loses: loses, Alike: true,
+		Text: text, Loses: loses, Alike: true,
 		Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) },
 	}
 }

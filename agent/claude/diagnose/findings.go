@@ -76,7 +76,7 @@ func (c *State) editsWith(edit func(*draft) error) edits {
 	return d.edits
 }
 
-// isLessThan reports whether the other state sends more messages, or can after further repairs.
+// isLessThan reports whether the other state sends more stored blocks, or can after further repairs.
 func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)

@@ -16,14 +16,14 @@ import (
 // The rules about history.
 const (
 	ruleBreak   = "chain_broken"    // the conversation ends at a record before its beginning
-	ruleUnread  = "line_unread"     // a line has a record that the program does not read
+	ruleUnread  = "line_unread"     // a line has a record that Claude Code does not read
 	ruleTorn    = "line_torn"       // a line has an incomplete prompt, answer or result
-	ruleUnknown = "unknown_type"    // a newer version wrote records of unknown types
+	ruleUnknown = "unknown_type"    // records have types that mend does not know
 	ruleHistory = "history_unread"  // messages are not sent for another reason, see [State.reportOnly]
 	ruleBranch  = "branch_left_out" // a branch of the conversation is not in the request
 
 	ruleFolder     = "folder_gone"      // the folder of the session does not exist
-	ruleUnreadable = "nothing_readable" // no line of the transcript is a record
+	ruleUnreadable = "nothing_readable" // the transcript has no prompt and no answer that can be loaded
 	ruleSummary    = "summary_lost"     // a compaction has no summary
 )
 
@@ -33,16 +33,15 @@ func (c *State) findBreaks() {
 		return
 	}
 	linked := c.link()
-	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // the records that the fix of each break restores
-	// the last break with a fix that restores something that is sent
-	last := -1
+	restored := make([][]*transcript.Record, len(c.conv.Breaks)) // by the fix of each break
+	last := -1                                                   // the last break whose fix restores sent content
 	for _, r := range linked.Chain {
-		i := sort.Search(len(comeBack),
+		i := sort.Search(len(restored),
 			func(i int) bool { return c.conv.Place(c.conv.Breaks[i].Record) <= c.conv.Place(r) }) - 1
 		if i < 0 || c.conv.Contains(r) {
 			continue
 		}
-		comeBack[i] = append(comeBack[i], r)
+		restored[i] = append(restored[i], r)
 		if c.anySent(r) {
 			last = max(last, i)
 		}
@@ -51,10 +50,10 @@ func (c *State) findBreaks() {
 	for i, b := range c.conv.Breaks[:last+1] {
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, b.Record.UUID)
 		f.Unknown = c.followsUnknown(b.Record)
-		n := transcript.Messages(comeBack[i])
+		n := transcript.Messages(restored[i])
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
-		f.Why = fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(comeBack[i]))
+		f.Why = fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(restored[i]))
 		if f.Fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
 			f.Fixes, f.Refusal = nil, errNoLine
 		}
@@ -79,7 +78,7 @@ func link(r, before *transcript.Record, n int) repair.Fix {
 	}
 }
 
-// findSkipped reports records that the program skips because it replaces a missing parent with a record of nearly the
+// findSkipped reports records that Claude Code skips because it replaces a missing parent with a record of nearly the
 // same time.
 func (c *State) findSkipped() {
 	if c.conv.Hidden {
@@ -126,7 +125,7 @@ func breakWhy(b transcript.Break) string {
 	return "The message before this one is missing: its line was lost, torn, or never written."
 }
 
-// promptsIn names the first prompts among the records. It omits prompts that begin with "<": the program wrote them.
+// promptsIn names the first prompts among the records. It omits prompts that begin with "<": Claude Code wrote them.
 func (c *State) promptsIn(rs []*transcript.Record) string {
 	rs = slices.Clone(rs)
 	slices.SortFunc(rs, func(a, b *transcript.Record) int { return cmp.Compare(c.conv.Place(a), c.conv.Place(b)) })
@@ -170,8 +169,8 @@ func (c *State) findSidechain() {
 		if !r.IsSidechain() || r.AgentID != "" || c.isBeforeBoundary(r) {
 			continue
 		}
-		up := c.conv.Record(c.conv.Parent(r))
-		if up != nil && (!up.IsSidechain() || isMarked[up.UUID]) || !main {
+		parent := c.conv.Record(c.conv.Parent(r))
+		if parent != nil && (!parent.IsSidechain() || isMarked[parent.UUID]) || !main {
 			marked = append(marked, r)
 			isMarked[r.UUID] = true
 		}

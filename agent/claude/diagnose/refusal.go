@@ -72,10 +72,10 @@ func (c *State) check() *checkedRequest {
 	}
 	refused := checkRules(q)
 	for i := range refused {
-		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // caused by content that the program adds
+		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // caused by content that Claude Code adds
 			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
 		}
-		if refused[i].Rule == "R11" { // the program sends a blank text as an empty one
+		if refused[i].Rule == "R11" { // Claude Code sends a blank text as an empty one
 			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
 		}
 	}
@@ -128,7 +128,7 @@ func (c *State) sent(q request.Request) (all []*transcript.Block) {
 			if r == nil || !r.IsMessage() {
 				continue
 			}
-			if stored := r.Blocks(); b.Index < len(stored) && &stored[b.Index].Block == b { // otherwise the program adds it
+			if stored := r.Blocks(); b.Index < len(stored) && &stored[b.Index].Block == b { // otherwise Claude Code adds it
 				all = append(all, stored[b.Index])
 			}
 		}
@@ -207,14 +207,11 @@ func (c *State) checkMedia(b *transcript.Block) {
 
 // lostFile returns the line that replaces a file which is not sent any more.
 func lostFile(b *request.Block, why string) string {
-	what := string(b.Type)
-	if b.Mime != "" {
-		what = b.Mime
-	}
+	kind := cmp.Or(b.Mime, string(b.Type))
 	if len(b.Data) == 0 {
-		return fmt.Sprintf("[%s: %s]", what, why)
+		return fmt.Sprintf("[%s: %s]", kind, why)
 	}
-	return fmt.Sprintf("[%s, %d KB: %s]", what, len(b.Data)*3/4>>10, why)
+	return fmt.Sprintf("[%s, %d KB: %s]", kind, len(b.Data)*3/4>>10, why)
 }
 
 // checkShape checks R23 and R25.
@@ -255,15 +252,12 @@ func (c *State) reportShape(b *transcript.Block, place, field string) {
 
 // checkInnerText checks R5 inside results.
 func (c *State) checkInnerText(b *transcript.Block) {
-	for i, in := range b.Content {
-		if in.Type == request.Text && request.IsBlank(in.Text) {
+	for i, inner := range b.Content {
+		if inner.Type == request.Text && request.IsBlank(inner.Text) {
 			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty",
 				"The result of a tool call has an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "", func([]byte) ([]byte,
-					error,
-				) {
-					return textBlock("(no content)"), nil
-				}, "content", strconv.Itoa(i)))
+				editBlock(b, "The empty text becomes \"(no content)\".", "",
+					func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
 		}
 	}
 }
@@ -274,21 +268,22 @@ func (c *State) checkInner(b *transcript.Block) {
 		return
 	}
 	i := -1
-	for in := range b.Value.Get("content").Elements() {
+	for inner := range b.Value.Get("content").Elements() {
 		i++
-		if lacksData(in) {
+		if lacksData(inner) {
 			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required",
 				"The result of a tool call has a file without its data.")
-		} else if !acceptsInner(in) {
+		} else if !acceptsInner(inner) {
 			c.reportShape(b, placeOf(i), "content")
 		}
 	}
 }
 
 func lacksData(b jsonedit.Value) bool {
-	kind, from := request.BlockType(b.TextAt("type")), b.TextAt("source", "type")
+	kind, source := request.BlockType(b.TextAt("type")), b.TextAt("source", "type")
 	isFile := kind == request.Image || kind == request.Document
-	return isFile && b.Get("source").Get("data").Kind() != '"' && from != "url" && from != "file" && from != "content"
+	return isFile && b.Get("source").Get("data").Kind() != '"' && source != "url" && source != "file" &&
+		source != "content"
 }
 
 // acceptsInner reports whether the provider accepts the element of a result's content.

@@ -24,7 +24,7 @@ func (c *State) refuseRepair() *repair.RefusalError {
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
-// findDisorder reports lines that are out of order, if the program therefore omits records from the request: it
+// findDisorder reports lines that are out of order, if Claude Code therefore omits records from the request: it
 // continues at a record other than the last, or treats records after a compaction as earlier ones. Other findings
 // about the history are then unreliable.
 func (c *State) findDisorder() bool {

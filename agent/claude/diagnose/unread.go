@@ -12,14 +12,14 @@ import (
 	"mend/repair"
 )
 
-// An unread is a complete record that the program does not read.
+// An unread is a complete record that Claude Code does not read.
 type unread struct {
 	line   int
 	raw    []byte
 	record *transcript.Record
 }
 
-// findUnread reports lines with a record that the program does not read because NUL bytes, a byte order mark, a torn
+// findUnread reports lines with a record that Claude Code does not read because NUL bytes, a byte order mark, a torn
 // record or another record are before it on the line. The fix writes the record on a line of its own. A record that
 // would not be sent anyway is no loss.
 func (c *State) findUnread() {
@@ -96,7 +96,7 @@ func (c *State) findUnknown() {
 	})
 }
 
-// unread returns the records of the conversation that the program does not read.
+// unread returns the records of the conversation that Claude Code does not read.
 func (c *State) unread() (all []unread) {
 	known := map[string]bool{}
 	boundary := c.lastBoundary()
@@ -125,7 +125,7 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the complete records in a line; if isRead is set, without the one that the program reads.
+// salvage returns the complete records in a line; if isRead is set, without the one that Claude Code reads.
 func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
 	if isRead && l.Record != nil && len(l.Rest) == 0 {
 		return nil
@@ -134,9 +134,9 @@ func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
 	if l.Record == nil || !isRead {
 		rest = l.Raw
 	}
-	for _, piece := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {
+	for _, part := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {
 		var line bytes.Buffer
-		if piece[0] == '{' && json.Compact(&line, piece) == nil {
+		if part[0] == '{' && json.Compact(&line, part) == nil {
 			records = append(records, line.Bytes())
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"mend/repair"
 )
 
-// findNothing reports a transcript from which the program loads no record, for example because it was emptied, or has
-// only titles and settings; it is latent if there are notes or context. It does not report cases that another finding
-// explains.
+// findNothing reports a transcript from which Claude Code loads no prompt and no answer, for example because it was
+// emptied, or has only titles and settings; it is latent if there are notes or context. It does not report cases that
+// another finding explains. It reports whether Claude Code finds no conversation.
 func (c *State) findNothing() bool {
 	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
 	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.faults, isBroken) {
@@ -26,7 +26,7 @@ func (c *State) findNothing() bool {
 	}
 	f := repair.Finding{
 		Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Refusal: refusal,
-		Text: "No conversation found", // the program's own words
+		Text: "No conversation found", // Claude Code's own words
 	}
 	data, found := c.base.Data, c.conv.Found()
 	switch {
@@ -50,7 +50,7 @@ func (c *State) findNothing() bool {
 	return !found
 }
 
-// findFolder notes that the program lists the session nowhere, because the session's folder does not exist.
+// findFolder notes that Claude Code lists the session nowhere, because the session's folder does not exist.
 func (c *State) findFolder() {
 	gone := c.base.Gone
 	if gone == "" {

@@ -39,15 +39,15 @@ func (c *Conversation) walk() {
 	slices.Reverse(c.Chain)
 }
 
-// loadedParent returns the record that the program uses as the parent, nil if it stops. Records before a compaction
+// loadedParent returns the record that Claude Code uses as the parent, nil if it stops. Records before a compaction
 // are not sent.
 func (c *Conversation) loadedParent(r *Record) *Record {
 	if r.IsBoundary() {
 		return nil
 	}
-	if up := c.parent[r.UUID]; up != "" {
-		if c.IsLoaded(up) && !c.walked[up] {
-			return c.Record(up)
+	if parent := c.parent[r.UUID]; parent != "" {
+		if c.IsLoaded(parent) && !c.walked[parent] {
+			return c.Record(parent)
 		}
 	} else if r.ParentKind != ParentOther {
 		return nil
@@ -143,14 +143,14 @@ type callKey struct {
 }
 
 func (r *regrouper) index() {
-	in := map[callKey]bool{}
+	called := map[callKey]bool{} // the calls in each record
 	for _, o := range r.order {
 		if r.dropped[o.UUID] || o.Type != Assistant || o.MessageID == "" {
 			continue
 		}
 		r.answers[o.MessageID] = append(r.answers[o.MessageID], o)
 		for id := range o.toolIDs(request.ToolUse) {
-			in[callKey{o, id}] = true
+			called[callKey{o, id}] = true
 			if other, ok := r.calls[id]; ok && (other == nil || other.MessageID != o.MessageID) {
 				r.calls[id] = nil
 			} else {
@@ -162,11 +162,11 @@ func (r *regrouper) index() {
 		if r.dropped[o.UUID] || o.Type != User || !o.hasBlock(request.ToolResult) {
 			continue
 		}
-		up := r.parent[o.UUID]
-		r.children[up] = append(r.children[up], o)
+		parent := r.parent[o.UUID]
+		r.children[parent] = append(r.children[parent], o)
 		for id := range o.toolIDs(request.ToolResult) {
-			if p := r.calls[id]; p != nil && p.UUID != up && !in[callKey{r.Record(up), id}] && p.Side == o.Side &&
-				p.AgentID == o.AgentID {
+			if p := r.calls[id]; p != nil && p.UUID != parent && !called[callKey{r.Record(parent), id}] &&
+				p.Side == o.Side && p.AgentID == o.AgentID {
 				r.children[p.UUID] = append(r.children[p.UUID], o)
 			}
 		}
@@ -181,8 +181,8 @@ func (r *regrouper) index() {
 	}
 }
 
-// find returns the records of an answer that the walk did not visit, and results of its calls: results with a parent in
-// the answer, and results of a call that has no result yet.
+// find returns the records of an answer that the walk did not visit, and results of its calls: results with a parent
+// in the answer, and results of a call that has no result yet.
 func (r *regrouper) find(answer string) (found []*Record) {
 	take := func(o *Record) {
 		if !r.walked[o.UUID] {
@@ -300,18 +300,18 @@ func (c *Conversation) previousFree(r *Record) *Record {
 
 // breakCause returns why the chain breaks at a record.
 func (c *Conversation) breakCause(r *Record) Cause {
-	switch up := c.parent[r.UUID]; {
-	case up == "":
+	switch parent := c.parent[r.UUID]; {
+	case parent == "":
 		return NoParent
-	case c.IsLoaded(up):
+	case c.IsLoaded(parent):
 		return ParentCycle
-	case c.Record(up) != nil:
+	case c.Record(parent) != nil:
 		return DroppedParent
 	}
 	return UnknownParent
 }
 
-// mayBegin reports whether a conversation may begin with the record. The program writes a null parent to begin a new
+// mayBegin reports whether a conversation may begin with the record. Claude Code writes a null parent to begin a new
 // conversation on purpose, for example for a plan after the context was cleared, or if the parent is the first
 // progress record. An answer and a result always have a parent.
 func (c *Conversation) mayBegin(r *Record) bool {
@@ -320,7 +320,7 @@ func (c *Conversation) mayBegin(r *Record) bool {
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
 }
 
-// NewStart returns the first record of the conversation if the program began it on purpose and left earlier records
+// NewStart returns the first record of the conversation if Claude Code began it on purpose and left earlier records
 // in the file; otherwise nil.
 func (c *Conversation) NewStart() *Record {
 	if len(c.Chain) == 0 || !c.mayBegin(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
@@ -333,14 +333,14 @@ func (c *Conversation) NewStart() *Record {
 func (c *Conversation) InCycle(r *Record) bool {
 	if c.cycles == nil {
 		c.cycles = map[string]bool{}
-		seen := map[string]*Record{} // by the record that first reached it
-		for _, from := range c.order {
-			id := from.UUID
+		seen := map[string]*Record{} // for each record, the descendant that it was first reached from
+		for _, start := range c.order {
+			id := start.UUID
 			for c.Record(id) != nil && seen[id] == nil {
-				seen[id] = from
+				seen[id] = start
 				id = c.parent[id]
 			}
-			for seen[id] == from && !c.cycles[id] {
+			for seen[id] == start && !c.cycles[id] {
 				c.cycles[id] = true
 				id = c.parent[id]
 			}
@@ -349,7 +349,7 @@ func (c *Conversation) InCycle(r *Record) bool {
 	return c.cycles[r.UUID]
 }
 
-// Messages returns the number of messages of the records that the program sends in part or in full: the records of one
+// Messages returns the number of messages of the records that Claude Code sends in part or in full: the records of one
 // answer are one message.
 func Messages(records []*Record) (n int) {
 	answers := map[string]bool{}
@@ -363,7 +363,7 @@ func Messages(records []*Record) (n int) {
 	return n
 }
 
-// HasGuessedParent reports whether the record's parent does not exist, and the program uses a record of nearly the
+// HasGuessedParent reports whether the record's parent does not exist, and Claude Code uses a record of nearly the
 // same time instead.
 func (c *Conversation) HasGuessedParent(r *Record) bool { return c.guessed[r.UUID] }
 

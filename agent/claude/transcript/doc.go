@@ -5,5 +5,5 @@
 // first.
 //
 // [Parse] reads the lines of a file. [Load] finds the records that reach the request, as a version
-// of the program would, and [Conversation.Request] makes that request.
+// of Claude Code would, and [Conversation.Request] makes that request.
 package transcript

@@ -86,19 +86,19 @@ func (c *Conversation) preservedIDs(b *Record) (anchor string, ids []string, ok 
 // anchor after them.
 func (c *Conversation) linkPreserved(anchor string, ids []string) {
 	c.Preserved = ids
-	up := anchor
+	parent := anchor
 	for _, id := range ids {
-		c.parent[id] = up
-		up = id
+		c.parent[id] = parent
+		parent = id
 	}
 	for _, r := range c.order {
 		if c.parent[r.UUID] == anchor && r.UUID != ids[0] {
-			c.parent[r.UUID] = up
+			c.parent[r.UUID] = parent
 		}
 	}
 }
 
-// findTail returns the record where the program's walk back begins, or nil.
+// findTail returns the record where Claude Code's walk back begins, or nil.
 func (c *Conversation) findTail(st readState) *Record {
 	switch {
 	case c.Agent != "":
@@ -155,7 +155,7 @@ func (c *Conversation) isMain(uuid string) bool {
 	return r != nil && !r.IsSidechain()
 }
 
-// tailByCheckpoint chooses between the leaf that the program stored last and the last record.
+// tailByCheckpoint chooses between the leaf that Claude Code stored last and the last record.
 func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	at := ""
 	if r := c.Record(st.checkpoint); r != nil && !c.dropped[st.checkpoint] {
@@ -226,21 +226,21 @@ func (c *Conversation) messageAbove(uuid string) *Record {
 // latestBelow returns the id of the latest descendant of a record, or the record's own id if it has none.
 func (c *Conversation) latestBelow(top string) string {
 	below := map[string]bool{top: true}
-	var hangs func(id string, depth int) bool
+	var isBelow func(id string, depth int) bool
 	memo := map[string]bool{}
-	hangs = func(id string, depth int) bool {
+	isBelow = func(id string, depth int) bool {
 		if below[id] || !c.IsLoaded(id) || memo[id] || depth > len(c.order) {
 			return below[id]
 		}
 		memo[id] = true
-		if hangs(c.parent[id], depth+1) {
+		if isBelow(c.parent[id], depth+1) {
 			below[id] = true
 		}
 		return below[id]
 	}
 	best, at := top, ""
 	for _, r := range c.order {
-		if !r.IsSidechain() && !c.dropped[r.UUID] && r.UUID != top && r.Timestamp >= at && hangs(r.UUID, 0) {
+		if !r.IsSidechain() && !c.dropped[r.UUID] && r.UUID != top && r.Timestamp >= at && isBelow(r.UUID, 0) {
 			best, at = r.UUID, r.Timestamp
 		}
 	}
@@ -251,9 +251,9 @@ func (c *Conversation) latestBelow(top string) string {
 func (c *Conversation) leaves() (found []*Record) {
 	parents, spoken := map[string]bool{}, map[string]bool{}
 	for _, r := range c.order {
-		if up := c.parent[r.UUID]; up != "" && !c.dropped[r.UUID] {
-			parents[up] = true
-			spoken[up] = spoken[up] || r.IsMessage()
+		if parent := c.parent[r.UUID]; parent != "" && !c.dropped[r.UUID] {
+			parents[parent] = true
+			spoken[parent] = spoken[parent] || r.IsMessage()
 		}
 	}
 	seen := map[string]bool{}

@@ -6,15 +6,16 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// largeFile is the least size in bytes of a file where the program skips NUL bytes before a record.
+// largeFile is the size in bytes above which Claude Code skips NUL bytes before a record, and does not load the
+// records before the last compaction.
 const largeFile = 5 << 20
 
 // A Line is a line of a transcript.
 type Line struct {
 	Start, End int     // in the file, without the newline
 	Raw        []byte  // the bytes of the line
-	Record     *Record // nil if the program cannot read the line
-	Rest       []byte  // bytes after the record, which the program does not read
+	Record     *Record // nil if Claude Code cannot read the line
+	Rest       []byte  // bytes after the record, which Claude Code does not read
 	Marked     bool    // a byte order mark is before the record
 }
 
@@ -40,7 +41,7 @@ func Parse(data []byte) []Line {
 	return lines
 }
 
-// NewLine returns a line that is to be appended.
+// NewLine parses a single line, which is not at the beginning of a file.
 func NewLine(raw []byte) Line {
 	l := Line{End: len(raw), Raw: raw}
 	l.parse(len(raw) > largeFile, nil)
@@ -49,7 +50,7 @@ func NewLine(raw []byte) Line {
 
 var newline = []byte("\n")
 
-// byteOrderMark is written by some editors before a text. The program skips it at the beginning of a file.
+// byteOrderMark is written by some editors before a text. Claude Code skips it at the beginning of a file.
 var byteOrderMark = []byte("\ufeff")
 
 // parse finds the record of the line in a file that may be large. before is the record of an earlier line, nil for

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Version is the newest version of the program that was observed. Transcripts of older versions are judged as this
+// Version is the newest version of Claude Code that was observed. Transcripts of older versions are judged as this
 // version loads them.
 const Version = "2.1.332"
 
-// mostOlder is by how many milliseconds a record may be older than the one whose missing parent it replaces.
+// mostOlder is how many milliseconds older a record may be than the record whose missing parent it replaces.
 const mostOlder = 5000
 
-// A Conversation is the program's state after it has loaded a transcript.
+// A Conversation is Claude Code's state after it has loaded a transcript.
 type Conversation struct {
 	Agent string // the subagent that the transcript belongs to; "" for a session's
 	Lines []Line
@@ -20,10 +20,10 @@ type Conversation struct {
 	Leaf  *Record   // nil if there is none
 	End   string    // the last record of the conversation: the leaf, or a note below it
 	Tail  *Record   // where the walk to the leaf began: context and notes may follow the leaf
-	// Breaks are the records where the conversation ends although earlier records exist. The program stops at the
+	// Breaks are the records where the conversation ends although earlier records exist. Claude Code stops at the
 	// first; the others follow after [Break.Next].
 	Breaks []Break
-	// Hidden means that the program does not list the session because its leaf belongs to a subagent.
+	// Hidden means that Claude Code does not list the session because its leaf belongs to a subagent.
 	Hidden bool
 	// Rewound means that, according to the transcript, the user went back to an earlier prompt.
 	Rewound bool
@@ -49,7 +49,7 @@ type Conversation struct {
 	sides    map[string][]*Record // by side and time, see [Conversation.side]
 }
 
-// Load reads the lines of a file of the given size as the program does. agent is the id of the subagent that the
+// Load reads the lines of a file of the given size as Claude Code does. agent is the id of the subagent that the
 // transcript belongs to, "" for a session's.
 func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
@@ -72,7 +72,7 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 	return c
 }
 
-// Found reports whether the program finds a conversation in the transcript of a session: a record of the chain that
+// Found reports whether Claude Code finds a conversation in the transcript of a session: a record of the chain that
 // it loads. It does not load prompts and answers without valid content.
 func (c *Conversation) Found() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool {
@@ -80,13 +80,13 @@ func (c *Conversation) Found() bool {
 	})
 }
 
-// HasMessage reports whether the program loads a prompt or an answer of the conversation.
+// HasMessage reports whether Claude Code loads a prompt or an answer of the conversation.
 func (c *Conversation) HasMessage() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.IsLoadable() && !r.IsSidechain() })
 }
 
-// Owns reports whether a record belongs to the conversation, rather than to a subagent or to the subagent's
-// session.
+// Owns reports whether a record belongs to the conversation. Other records are a subagent's or, in the conversation
+// of a subagent, its session's.
 func (c *Conversation) Owns(r *Record) bool {
 	if c.Agent == "" {
 		return !r.IsSidechain()
@@ -111,17 +111,17 @@ func (c *Conversation) Contains(r *Record) bool { return c.walked[r.UUID] }
 // IsDropped reports whether the record is before a compaction.
 func (c *Conversation) IsDropped(r *Record) bool { return c.dropped[r.UUID] }
 
-// IsLoaded reports whether the program has loaded a record with that id. It loads none from before a compaction.
+// IsLoaded reports whether Claude Code has loaded a record with that id. It loads none from before a compaction.
 func (c *Conversation) IsLoaded(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
 
 // Place returns the index of the record among all records.
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
 
-// Parent returns the id of the parent that the program uses for a record: it skips progress records, and links
+// Parent returns the id of the parent that Claude Code uses for a record: it skips progress records, and links
 // preserved records after the compaction.
 func (c *Conversation) Parent(r *Record) string { return c.parent[r.UUID] }
 
-// A readState has the values from records outside the chain.
+// A readState has what the lines of a file say about where the conversation ends.
 type readState struct {
 	last       string // the last record of the main chain
 	checkpoint string // the leaf of the last last-prompt record
@@ -140,11 +140,11 @@ func (c *Conversation) readRecords() readState {
 		switch {
 		case r == nil:
 		case r.Type == Progress && r.UUID != "":
-			up := r.Parent
-			if further, ok := progress[up]; ok {
-				up = further
+			parent := r.Parent
+			if further, ok := progress[parent]; ok {
+				parent = further
 			}
-			progress[r.UUID] = up
+			progress[r.UUID] = parent
 		case r.Type == "last-prompt":
 			c.readCheckpoint(r, &st)
 		case r.InChain():
@@ -165,9 +165,9 @@ func (c *Conversation) readRecords() readState {
 }
 
 func (c *Conversation) add(r *Record, line int, progress map[string]string) {
-	up := r.Parent
-	if further, ok := progress[up]; ok {
-		up = further
+	parent := r.Parent
+	if further, ok := progress[parent]; ok {
+		parent = further
 	}
 	stored := c.Lines[line].Start >= 0
 	if earlier := c.Record(r.UUID); earlier != nil {
@@ -180,13 +180,13 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 		c.place[r.UUID] = len(c.order)
 		c.order = append(c.order, r)
 	}
-	c.parent[r.UUID] = up
+	c.parent[r.UUID] = parent
 }
 
 // Duplicates returns the stored records that have the id of an earlier one, but another time and content.
 func (c *Conversation) Duplicates() []*Record { return c.repeated }
 
-// atOnce is the greatest difference in milliseconds between the times of two records that the program writes
+// atOnce is the greatest difference in milliseconds between the times of two records that Claude Code writes
 // together.
 const atOnce = 5000
 
@@ -194,17 +194,18 @@ const atOnce = 5000
 // apparently wrong parent, which is dated later or descends from the record.
 func (c *Conversation) FirstDisplaced() *Record {
 	for i, r := range c.order {
-		up := c.Record(r.Parent)
-		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) &&
-			!c.InCycle(r) &&
-			(up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce) { // preserved records are older than the summary
+		// Preserved records are older than the summary that they follow.
+		parent := c.Record(r.Parent)
+		if parent != nil && c.place[parent.UUID] > i && !slices.Contains(c.repeated, r) &&
+			!slices.Contains(c.repeated, parent) && !c.InCycle(r) &&
+			(parent.Summary || !r.Timed || !parent.Timed || parent.Time-r.Time <= atOnce) {
 			return r
 		}
 	}
 	return nil
 }
 
-// rewindMark is the leaf of the last-prompt record that the program's screen writes after the first prompt that
+// rewindMark is the leaf of the last-prompt record that Claude Code's screen writes after the first prompt that
 // follows a rewind.
 const rewindMark = "00000000-0000-0000-0000-000000000000"
 

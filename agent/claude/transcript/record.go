@@ -39,7 +39,7 @@ type Record struct {
 	Timed      bool  // Timestamp is valid
 	Version    string
 	CWD        string
-	Entrypoint string // what started the program: "cli" for its screen, "sdk-…" for print mode and for other programs
+	Entrypoint string // what started Claude Code: "cli" for its screen, "sdk-…" for print mode and for other programs
 
 	Meta, Summary, APIError, Virtual bool
 
@@ -55,7 +55,7 @@ type Record struct {
 	content   jsonedit.Value
 
 	blocks []*Block
-	read   bool // whether blocks is set from content
+	read   bool // blocks is set
 }
 
 // A Block is a block of a record's content.
@@ -85,8 +85,8 @@ const (
 	Progress   = "progress" // until 2.1.30 or so; skipped by later versions
 )
 
-// others are the types of records outside the chain that the program of [Version] knows, according to the strings in
-// it. It skips unknown types.
+// others are the types of records outside the chain that Claude Code [Version] knows, according to the strings in its
+// binary. It skips unknown types.
 var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob
 	frame-link observer-ref continued-in resume-head-vouch file-history-snapshot file-history-delta
 	attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode permission-mode
@@ -95,7 +95,7 @@ var others = strings.Fields(`queue-operation api-request api-request-resumed api
 	last-prompt content-replacement memory-mode artifact-comment-monitor artifact-autoreact-ledger fork-context-ref
 	repl-mode hybrid-organization host-row`)
 
-// UnknownType returns the type of the record if the program does not know it, for example a type of a newer
+// UnknownType returns the type of the record if Claude Code does not know it, for example a type of a newer
 // version; otherwise "".
 func (r *Record) UnknownType() string {
 	if r.Type == "" || r.InChain() || r.Type == Progress || slices.Contains(others, r.Type) {
@@ -107,7 +107,7 @@ func (r *Record) UnknownType() string {
 // InChain reports whether records of this type are joined by their parents.
 func (r *Record) InChain() bool { return r.IsMessage() || r.Type == Attachment || r.Type == System }
 
-// noID stands for the id of chain records that have none; the program uses the last of them. No ref can name them, so
+// noID stands for the id of chain records that have none; Claude Code uses the last of them. No ref can name them, so
 // they are not edited.
 const noID = "\x00"
 
@@ -120,11 +120,11 @@ func (r *Record) IsSidechain() bool { return r.Side == "true" }
 // IsBoundary reports whether the record begins a compaction.
 func (r *Record) IsBoundary() bool { return r.Type == System && r.Subtype == "compact_boundary" }
 
-// IsSynthetic reports whether the program wrote the answer itself, for example to continue after a prompt without an
+// IsSynthetic reports whether Claude Code wrote the answer itself, for example to continue after a prompt without an
 // answer.
 func (r *Record) IsSynthetic() bool { return r.Type == Assistant && r.Model == synthetic }
 
-// synthetic is the model of answers that the program wrote. They are not sent.
+// synthetic is the model of answers that Claude Code wrote. They are not sent.
 const synthetic = "<synthetic>"
 
 // IsPrompt reports whether the user typed the record.
@@ -182,7 +182,7 @@ func (r *Record) setMessage(v jsonedit.Value, before *Record) {
 // HasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool { return r.IsString() || r.content.Kind() == '[' }
 
-// IsLoadable reports whether the program loads the record as a prompt, an answer or context: its content is a string,
+// IsLoadable reports whether Claude Code loads the record as a prompt, an answer or context: its content is a string,
 // an empty list, or a list with a block that has a type.
 func (r *Record) IsLoadable() bool {
 	if !r.IsMessage() {
@@ -192,20 +192,20 @@ func (r *Record) IsLoadable() bool {
 	return r.HasContent() && (len(blocks) == 0 || r.IsString() || slices.ContainsFunc(blocks, (*Block).hasType))
 }
 
-// isSent reports whether the record is a prompt, an answer or the output of a command that the program sends.
+// isSent reports whether the record is a prompt, an answer or the output of a command that Claude Code sends.
 func (r *Record) isSent() bool {
 	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.IsLoadable()
 }
 
-// isCommand reports whether the record is the output of a command of the program.
+// isCommand reports whether the record is the output of a command of Claude Code.
 func (r *Record) isCommand() bool {
 	return r.Type == System && r.Subtype == "local_command" && r.IsString()
 }
 
 // isNotification reports whether the record is the report of a background task.
 func (r *Record) isNotification() bool {
-	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin",
-		"subkind") == ""
+	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" &&
+		r.value.TextAt("origin", "subkind") == ""
 }
 
 // IsString reports whether the content is a string.
@@ -214,7 +214,7 @@ func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 // Content returns the text of the content.
 func (r *Record) Content() []byte { return r.content.Raw() }
 
-// noName is the name that the program sends for a call whose name is not a string.
+// noName is the name that Claude Code sends for a call whose name is not a string.
 const noName = "tool_name_missing"
 
 // Blocks returns the blocks of the content as they are sent. The caller must not change them, but may set a nil
@@ -315,9 +315,9 @@ func (b *Block) readResult(content jsonedit.Value) {
 		b.Output = jsonedit.Quote(string(content.Raw()))
 	}
 	for v := range content.Elements() {
-		in := newBlock(v)
-		in.Index = len(b.Content)
-		b.Content = append(b.Content, &in.Block)
+		inner := newBlock(v)
+		inner.Index = len(b.Content)
+		b.Content = append(b.Content, &inner.Block)
 	}
 }
 
@@ -334,7 +334,7 @@ func (r *Record) Title() string {
 	return ""
 }
 
-// Sendable returns how many blocks of the record the program sends if the record is in the conversation and
+// Sendable returns how many blocks of the record Claude Code sends if the record is in the conversation and
 // undamaged.
 func (r *Record) Sendable() (n int) {
 	if !r.IsMessage() || r.Virtual || r.IsSynthetic() {
@@ -348,8 +348,8 @@ func (r *Record) Sendable() (n int) {
 	return n
 }
 
-// preserved returns the ids of the records that a compaction preserves, and its anchor: the record after which they are
-// linked. ok is false if it has no such list.
+// preserved returns the ids of the records that a compaction preserves, and its anchor: the record after which they
+// are linked. ok is false if it has no such list.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	list := r.value.Get("compactMetadata").Get("preservedMessages")
 	anchor, ok = list.Get("anchorUuid").Text()
