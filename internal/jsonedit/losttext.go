@@ -1,34 +1,37 @@
 package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
-// HasLostText reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or
-// an element with text is missing. A different text or number does not count.
-func HasLostText(now, then Value) bool {
-	switch then.Kind() {
+// HasLostText reports whether text of the earlier value is missing from the current one: a string is empty or cut, or a
+// member or an element with text is missing. A different text or number does not count.
+func HasLostText(current, earlier Value) bool {
+	switch earlier.Kind() {
 	case '"':
-		earlier, _ := then.Bytes()
-		text, isText := now.Bytes()
-		return len(bytes.TrimSpace(earlier)) > 0 && (isEmpty(now) || isText && len(text) < len(earlier) && bytes.HasPrefix(earlier,
-			text) && len(bytes.TrimSpace(earlier[len(text):])) > 0)
+		old, _ := earlier.Bytes()
+		text, isText := current.Bytes()
+		return len(bytes.TrimSpace(old)) > 0 && (isEmpty(current) || isText && len(text) < len(old) &&
+			bytes.HasPrefix(old, text) && len(bytes.TrimSpace(old[len(text):])) > 0)
 	case '{':
-		if now.Kind() != '{' {
-			return isEmpty(now) && hasText(then)
+		if current.Kind() != '{' {
+			return isEmpty(current) && hasText(earlier)
 		}
 		members := map[string]Value{}
-		for name, v := range now.Children() {
+		for name, v := range current.Children() {
 			members[string(name)] = v
 		}
-		for name, v := range then.Children() {
+		for name, v := range earlier.Children() {
 			if HasLostText(members[string(name)], v) {
 				return true
 			}
 		}
 	case '[':
-		if now.Kind() != '[' {
-			return isEmpty(now) && hasText(then)
+		if current.Kind() != '[' {
+			return isEmpty(current) && hasText(earlier)
 		}
-		return hasLostElement(now, then)
+		return hasLostElement(slices.Collect(current.Elements()), slices.Collect(earlier.Elements()))
 	default:
 	}
 	return false
@@ -36,14 +39,7 @@ func HasLostText(now, then Value) bool {
 
 // hasLostElement is HasLostText for lists. If the lengths differ, it compares elements regardless of position: if the
 // later list has only elements of the earlier one, the other earlier elements with text are missing.
-func hasLostElement(now, then Value) bool {
-	var earlier, current []Value
-	for v := range then.Elements() {
-		earlier = append(earlier, v)
-	}
-	for v := range now.Elements() {
-		current = append(current, v)
-	}
+func hasLostElement(current, earlier []Value) bool {
 	if len(earlier) == len(current) {
 		for i := range earlier {
 			if HasLostText(current[i], earlier[i]) {

@@ -52,7 +52,7 @@ func surrogate(raw []byte) byte {
 		return 0
 	}
 	switch c := raw[3] | 0x20; {
-	case c == '8'|0x20, c == '9'|0x20, c == 'a', c == 'b':
+	case c == '8', c == '9', c == 'a', c == 'b':
 		return 'h'
 	case c >= 'c' && c <= 'f':
 		return 'l'
