@@ -236,10 +236,9 @@ func failedSessions(
 			return nil, err
 		}
 		if m != nil && matchesFailure(c, m, readings) {
-			found = append(found,
-				Culprit{
-					Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
-				})
+			found = append(found, Culprit{
+				Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
+			})
 		}
 	}
 	return found, nil

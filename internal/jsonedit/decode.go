@@ -88,9 +88,9 @@ func First(data []byte) (value []byte, end int) {
 // damage has the bytes that may be between the objects of a damaged text.
 const damage = "\x00 \t\r\n\ufeff"
 
-// Split returns the pieces of a damaged text: the complete objects in it, and the bytes between them. An object begins
+// Split returns the parts of a damaged text: the complete objects in it, and the bytes between them. An object begins
 // at the start of the text, after another object, or at an occurrence of begin.
-func Split(text, begin []byte) (pieces [][]byte) {
+func Split(text, begin []byte) (parts [][]byte) {
 	for tries := 64; len(text) > 0; { // limits the attempts at objects that have no end
 		end := len(text) - len(bytes.TrimLeft(text, damage))
 		if end == 0 && tries > 0 {
@@ -104,9 +104,9 @@ func Split(text, begin []byte) (pieces [][]byte) {
 		} else if end == 0 {
 			end = len(text)
 		}
-		pieces, text = append(pieces, text[:end]), text[end:]
+		parts, text = append(parts, text[:end]), text[end:]
 	}
-	return pieces
+	return parts
 }
 
 var errNotObject = errors.New("not a JSON object")

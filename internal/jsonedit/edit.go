@@ -75,46 +75,46 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 	return all, true
 }
 
-// Set returns data with the value at path replaced by raw, which must be one JSON value. Every other byte is unchanged.
-// If the last name of the path is missing, Set adds it after the last member, without white space. The objects around
-// it must exist. If several members have the same name, the last one counts.
+// Set returns data with the value at path replaced by raw, which must be one JSON value. Every other byte is
+// unchanged. If the last name of the path is missing, Set adds it after the last member, without white space. The
+// objects and lists around it must exist. If several members have the same name, the last one counts.
 //
-// It returns an error if data is not an object, or if a step of the path is missing or not an object.
+// It returns an error if data, or a value on the path before the last one, is missing or neither an object nor a list.
 func Set(data, raw []byte, path ...string) ([]byte, error) {
-	in, err := findParent(data, path)
+	parent, err := findParent(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if v := in.step(name); v.Kind() != 0 {
+	if v := parent.step(name); v.Kind() != 0 {
 		n := v.node()
 		return splice(data, int(n.start), int(n.end), raw), nil
 	}
-	if in.Kind() == '[' {
+	if parent.Kind() == '[' {
 		return nil, fmt.Errorf("editing field %q: %w", name, errMissing)
 	}
-	at, comma := int(in.node().start)+1, ""
-	for _, v := range in.Children() {
+	at, comma := int(parent.node().start)+1, ""
+	for _, v := range parent.Children() {
 		at, comma = int(v.node().end), ","
 	}
 	return splice(data, at, at, slices.Concat([]byte(comma), Quote(name), []byte{':'}, raw)), nil
 }
 
-// Remove returns data without the member at path, or without all of them if several have the name. Only the commas
-// and the white space around them change, too. If there is no such member it returns data itself. Errors are as for
-// [Set].
+// Remove returns data without the member or element at path, or without all members if several have the name. Only the
+// commas and the white space around them change, too. If there is no such value it returns data itself. Errors are as
+// for [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
-	in, err := findParent(data, path)
+	parent, err := findParent(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	v := in.step(name)
+	v := parent.step(name)
 	if v.Kind() == 0 {
 		return data, nil
 	}
-	element := in.Kind() == '['
-	return in.edit(func(n string, e Value) ([]byte, bool) {
+	element := parent.Kind() == '['
+	return parent.edit(func(n string, e Value) ([]byte, bool) {
 		return e.Raw(), element && e.node().start != v.node().start || !element && n != name
 	}), nil
 }
@@ -126,42 +126,42 @@ func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([
 	if !ok {
 		return nil, fmt.Errorf("editing field %q: %w", path, errMissing)
 	}
-	to, err := edit(raw)
+	edited, err := edit(raw)
 	switch {
 	case err != nil:
 		return nil, err
-	case to == nil:
+	case edited == nil:
 		return Remove(data, path...)
 	}
-	return Set(data, to, path...)
+	return Set(data, edited, path...)
 }
 
 // EditMembers returns the object in data with the values of its members replaced by the results of edit, and without
 // the members that edit does not keep. Every other byte is as after [Set] and [Remove]. If several members have the
 // same name, edit gets the last one, and the others stay if edit keeps it. raw aliases data. It returns an error if
 // data is not an object.
-func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
+func EditMembers(data []byte, edit func(name string, raw []byte) (edited []byte, keep bool)) ([]byte, error) {
 	obj := Parse(data)
 	if obj.Kind() != '{' {
 		return nil, fmt.Errorf("editing an object: %w", CheckObject(data))
 	}
-	type edited struct {
-		value Value
-		to    []byte
-		keep  bool
+	type member struct {
+		value  Value
+		edited []byte
+		keep   bool
 	}
-	last := map[string]*edited{}
+	last := map[string]*member{}
 	for name, v := range obj.Children() {
-		last[string(name)] = &edited{value: v}
+		last[string(name)] = &member{value: v}
 	}
 	for name, v := range obj.Children() {
-		if e := last[string(name)]; e.value == v {
-			e.to, e.keep = edit(string(name), v.Raw())
+		if m := last[string(name)]; m.value == v {
+			m.edited, m.keep = edit(string(name), v.Raw())
 		}
 	}
 	return obj.edit(func(name string, v Value) ([]byte, bool) {
-		if e := last[name]; e.value == v || !e.keep {
-			return e.to, e.keep
+		if m := last[name]; m.value == v || !m.keep {
+			return m.edited, m.keep
 		}
 		return v.Raw(), true
 	}), nil
@@ -182,12 +182,12 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {
-		in, err := findParent(data, path)
+		parent, err := findParent(data, path)
 		if err != nil {
 			return nil, err
 		}
 		name = path[len(path)-1]
-		list = in.Get(name)
+		list = parent.Get(name)
 	}
 	switch list.Kind() {
 	case 0:
@@ -201,8 +201,8 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 
 var errMissing = errors.New("it is missing")
 
-// findParent returns the object or the list that contains the last name of a path. The object need not have that member
-// yet.
+// findParent returns the object or the list that contains the last name of a path. The object need not have that
+// member yet.
 func findParent(data []byte, path []string) (Value, error) {
 	if len(path) == 0 {
 		return Value{}, errors.New("editing a field: no name given")
@@ -230,7 +230,7 @@ func findParent(data []byte, path []string) (Value, error) {
 
 // edit returns the whole text with the members or elements of the value replaced by the results of f. It removes
 // members or elements that f does not keep, with their commas and white space.
-func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte {
+func (v Value) edit(f func(name string, e Value) (edited []byte, keep bool)) []byte {
 	data := v.index.text
 	out, at, kept := make([]byte, 0, len(data)), 0, false
 	cut := func(from, to int) { out, at = append(out, data[at:from]...), to }
@@ -239,7 +239,7 @@ func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte 
 		n := e.node()
 		start := n.memberStart()
 		end = int(n.end)
-		to, keep := f(string(name), e)
+		edited, keep := f(string(name), e)
 		switch {
 		case keep:
 			if !kept && first >= 0 {
@@ -247,21 +247,22 @@ func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte 
 			}
 			kept = true
 			cut(int(n.start), end)
-			out = append(out, to...)
+			out = append(out, edited...)
 		case kept:
-			comma := start - len(spaceStart(data, start)) - 1
+			comma := start - len(spaceBefore(data, start)) - 1
 			cut(comma, end)
 		case first < 0:
 			first = start
 		}
 	}
 	if !kept && first >= 0 {
-		cut(first-len(spaceStart(data, first)), skipWhite(data, end))
+		cut(first-len(spaceBefore(data, first)), skipWhite(data, end))
 	}
 	return append(out, data[at:]...)
 }
 
-func spaceStart(data []byte, at int) []byte {
+// spaceBefore returns the white space before an offset.
+func spaceBefore(data []byte, at int) []byte {
 	i := at
 	for i > 0 && bytes.IndexByte([]byte(" \t\r\n"), data[i-1]) >= 0 {
 		i--

@@ -75,7 +75,7 @@ func (f *File) Info() Info { return f.info() }
 func Inspect(data []byte) Info {
 	plain, ok := decode(data)
 	info := Info{Type: sniff(plain)}
-	switch inspect := inspects[info.Type]; {
+	switch inspect := inspectors[info.Type]; {
 	case !ok:
 		info.Fault = NotBase64
 	case len(plain) == 0:
@@ -116,11 +116,10 @@ func decode(data []byte) (plain []byte, ok bool) {
 	return digits[:n], err == nil
 }
 
-// inspects are the types that can be sent to a model. Each function returns the size in the header, 0 if it is invalid,
-// and whether the end of the image is there. More bytes may follow the end.
-var inspects = map[string]func(plain []byte) (width, height int, whole bool){
-	PNG: inspectPNG, JPEG: inspectJPEG,
-	GIF: inspectGIF, WebP: inspectWebP,
+// inspectors has a function for each type that can be sent to a model. It returns the size in the header, 0 if that is
+// invalid, and whether the end of the image is there. More bytes may follow the end.
+var inspectors = map[string]func(plain []byte) (width, height int, whole bool){
+	PNG: inspectPNG, JPEG: inspectJPEG, GIF: inspectGIF, WebP: inspectWebP,
 }
 
 func inspectPNG(plain []byte) (width, height int, whole bool) {

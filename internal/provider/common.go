@@ -26,7 +26,7 @@ func ParseKinds(text string) (kinds []ErrorKind) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		words, isWords := strings.CutPrefix(line, "\t")
-		about, explanation, isKind := strings.Cut(line, ":")
+		fields, explanation, isKind := strings.Cut(line, ":")
 		switch {
 		case strings.HasPrefix(line, "#"):
 		case isWords:
@@ -34,7 +34,7 @@ func ParseKinds(text string) (kinds []ErrorKind) {
 			k.Any = append(k.Any, words)
 		case isKind:
 			k := ErrorKind{Explanation: cmp.Or(strings.TrimSpace(explanation), TooLong.Explanation)}
-			for field := range strings.FieldsSeq(about) {
+			for field := range strings.FieldsSeq(fields) {
 				rank, err := strconv.Atoi(field)
 				switch s := request.Subject(field); s {
 				case request.AboutSession, request.AboutUnclear, request.AboutStore, request.AboutOther, request.AboutService:

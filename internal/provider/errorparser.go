@@ -37,7 +37,7 @@ type ruleWords struct {
 type placePattern struct {
 	*regexp.Regexp
 	api   string
-	first int
+	first int // see [ErrorTexts].First
 }
 
 // NewErrorParser returns a parser for errors that contain one of the texts. It panics on an invalid
@@ -81,8 +81,8 @@ func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
 	return append(all, regexp.MustCompile(pattern))
 }
 
-// Parse recognises an error: JSON in any form that agents and providers store, or
-// plain text. An unknown error has only a text and an explanation.
+// Parse recognises an error: JSON in any form that agents and providers store, or plain text. An error of an unknown
+// kind has no class, but may still name a place or ids.
 func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
 	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}

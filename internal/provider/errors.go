@@ -11,7 +11,7 @@ import (
 type ErrorTexts struct {
 	API   string // the provider's name; "" for an agent
 	Agent string // the name of the agent that alone uses these words; "" for others
-	Rules []Rule // if several match, the one with the most words counts
+	Rules []Rule // if several match, the one with the longest words counts
 	Kinds []ErrorKind
 
 	// Place is a pattern of the place that an error names. Its first group is the index of the message; the second, if
@@ -77,6 +77,14 @@ var (
 		Rank: 50, Class: request.FirstPromptMissing,
 		Explanation: "The conversation starts with an assistant message: the first prompt is missing.",
 	}
+	InvalidUnicode = ErrorKind{
+		Rank: 55, Class: request.InvalidUnicode, Any: []string{
+			"surrogate in string", "lone … surrogate", "unpaired … surrogate",
+		},
+		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it " +
+			"unchanged. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and so does " +
+			"OpenCode 1.14.48, except in the input of a call: update the agent.",
+	}
 	InvalidToolCall = ErrorKind{
 		Rank: 60, Class: request.InvalidToolCall,
 		Explanation: "The provider rejects the id, the name or the input of a tool call.",
@@ -89,14 +97,6 @@ var (
 		Rank: 70,
 		Explanation: "The session contains more images than the provider accepts in one request. Compact it, or continue " +
 			"in a new session.",
-	}
-	InvalidUnicode = ErrorKind{
-		Rank: 55, Class: request.InvalidUnicode, Any: []string{
-			"surrogate in string", "lone … surrogate", "unpaired … surrogate",
-		},
-		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it " +
-			"unchanged. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and so does " +
-			"OpenCode 1.14.48, except in the input of a call: update the agent.",
 	}
 	InvalidFile = ErrorKind{
 		Rank: 80, Class: request.InvalidFile,
@@ -141,7 +141,7 @@ var (
 			"the agent built it that way, often after a compaction: fork the session before the compaction, or continue in " +
 			"a new one.",
 	}
-	// CallOrResult is for a text that names both a call and a result, and has neither of the kinds above.
+	// CallOrResult is for a text that names both a call and a result, and is of none of the kinds above.
 	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}
 
 	EmptyContent = ErrorKind{
@@ -191,5 +191,5 @@ func (ps pieces) matches(text string) bool {
 	return !slices.ContainsFunc(ps, func(p string) bool { return !strings.Contains(text, p) })
 }
 
-// length returns the number of letters in the pieces.
+// length returns the length of the pieces in bytes.
 func (ps pieces) length() int { return len(strings.Join(ps, "")) }

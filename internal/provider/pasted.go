@@ -36,9 +36,9 @@ func Readings(text string) []string {
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(t string) bool {
-		again := seen[t]
+		repeated := seen[t]
 		seen[t] = true
-		return again
+		return repeated
 	})
 }
 
@@ -130,7 +130,7 @@ func quotedJSON(text string) (found []string) {
 	return found
 }
 
-// The minimum lengths of an error that is searched for in a longer text.
+// The minimum lengths, in characters, of an error that is searched for in a longer text.
 const (
 	minStored = 12
 	minCopied = 20

@@ -40,9 +40,9 @@ func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
 		if b.Type == request.Image {
 			f(n, m, b)
 		}
-		for _, in := range b.Content {
-			if in.Type == request.Image {
-				f(n, m, in)
+		for _, inner := range b.Content {
+			if inner.Type == request.Image {
+				f(n, m, inner)
 			}
 		}
 	})
@@ -261,7 +261,7 @@ func HasValidLength(id string) bool { return id != "" && utf8.RuneCountInString(
 // InvalidName reports whether [IsName] rejects the tool name of a call.
 func InvalidName(call *request.Block) bool { return !IsName(call.ToolName) }
 
-// NoObject reports whether the input of a call is not an object. A missing input is not one.
+// NoObject reports whether the input of a call is missing or not an object.
 func NoObject(call *request.Block) bool {
 	start := call.Input[:min(len(call.Input), 64)]
 	return !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{"))
@@ -278,7 +278,7 @@ func IsName(s string) bool {
 	})
 }
 
-// IsBlank reports whether a text has nothing but white space.
+// IsBlank reports whether a text has nothing but white space. Unlike for [request.IsBlank], a byte order mark counts.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // MaxText is the greatest length in characters of a text that OpenAI accepts.

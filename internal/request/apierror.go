@@ -36,8 +36,8 @@ type APIError struct {
 	// Recognised means that the error is known, although it may have no class.
 	Recognised bool
 	Agent      string  // the only agent that uses these words; "" for an API or several agents
-	About      Subject // of a known error
-	Rank       int     // of a known error: words with a lower rank are more specific
+	About      Subject // "" for an unknown error
+	Rank       int     // an error with a lower rank has more specific words; 0 for an unknown error
 
 	// Explanation tells a person what the error means and what to do.
 	Explanation string

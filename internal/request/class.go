@@ -21,7 +21,7 @@ const (
 
 	ThinkingSignature           Class = "thinking_signature_invalid"
 	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
-	ItemID                      Class = "item_id_rejected" // the id of an item that the provider has stored, or has not
+	ItemID                      Class = "item_id_rejected" // the provider refuses the id of an item
 	ThinkingBlockModified       Class = "thinking_block_modified"
 	UnavailableTool             Class = "unavailable_tool"
 	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"

@@ -54,8 +54,7 @@ func ErrorTexts() provider.ErrorTexts {
 				"tool_use.id … string should have",
 				"tool_use.name … string should have",
 			),
-			provider.InvalidFile.WithWords("image format is not supported",
-				"image … could not be processed"),
+			provider.InvalidFile.WithWords("image format is not supported", "image … could not be processed"),
 			provider.CallOrResult.WithWords("tool_use … tool_result"),
 			provider.EmptyContent.WithWords(
 				"non-empty content",

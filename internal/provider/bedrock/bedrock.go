@@ -21,7 +21,7 @@ func (Provider) Rules() []provider.Rule { return rules }
 func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "bedrock", Rules: rules, Calls: []string{"tooluse"},
-		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // the service's form; the model's is Claude's
+		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // of the service's errors
 		First: 1,
 		Kinds: []provider.ErrorKind{
 			provider.FirstPromptMissing.WithWords("first message … role … user"),
@@ -31,8 +31,7 @@ func ErrorTexts() provider.ErrorTexts {
 				"tooluse.input … invalid",
 				"duplicate … tooluse",
 			),
-			provider.InvalidFile.WithWords("image … could not be processed",
-				"image.source … is invalid"),
+			provider.InvalidFile.WithWords("image … could not be processed", "image.source … is invalid"),
 			provider.ToolResultMissing.WithWords("tooluse … toolresult … without"),
 			provider.OrphanResult.WithWords("toolresult … exceeds the number of tooluse"),
 			provider.EmptyContent.WithWords("content field … empty", "text field … is blank"),

@@ -51,8 +51,7 @@ func ErrorTexts() provider.ErrorTexts {
 				"messages[ … tool_call_id'",
 				"function.name … does not match pattern",
 			),
-			provider.TooManyImages.WithWords("request contains … images … exceeding",
-				"too many images"),
+			provider.TooManyImages.WithWords("request contains … images … exceeding", "too many images"),
 			provider.InvalidFile.WithWords(
 				"image … exceed … maximum",
 				"unsupported image",

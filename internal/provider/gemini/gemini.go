@@ -22,8 +22,7 @@ func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "gemini", Rules: rules, Place: `\bcontents\[(\d+)\](?:\.parts\[(\d+)\])?`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidFile.WithWords("inline_data … invalid value",
-				"inlinedata … invalid value"),
+			provider.InvalidFile.WithWords("inline_data … invalid value", "inlinedata … invalid value"),
 			provider.EncryptedReasoning.WithWords(
 				"thought signature … not valid",
 				"thought_signature … not valid",

@@ -46,8 +46,7 @@ func ErrorTexts() provider.ErrorTexts {
 				"invalid value … param … input[",
 				"input. … .type: invalid input",
 			),
-			provider.TooLong.WithWords("context length", "context window",
-				"context_length_exceeded"),
+			provider.TooLong.WithWords("context length", "context window", "context_length_exceeded"),
 		},
 	}
 }

@@ -243,10 +243,9 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 
 // wrongPrefix checks O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
-	return provider.FindBlocks(func(b *request.Block) bool { // also of prompts
-		// the id of a call that is not a function call
-		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh"))
-		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
+	return provider.FindBlocks(func(b *request.Block) bool { // prompts have ids, too
+		isOtherCall := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh"))
+		return b.ItemID != "" && !isOtherCall && !strings.HasPrefix(b.ItemID, prefixOf(b))
 	})(q, false)
 }
 
