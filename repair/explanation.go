@@ -30,15 +30,13 @@ type Guide struct {
 
 // Guide explains the agent's own rules of the table.
 func (t *Rules) Guide(classes ...Class) Guide {
-	return Guide{Classes: classes, Rules: t.explainOwn, Class: t.ExplainClass}
-}
-
-func (t *Rules) explainOwn() []Explanation {
-	var all []Explanation
-	for _, r := range t.Own {
-		all = append(all, t.Explain(Explanation{Code: r.Code}))
+	explain := func() (all []Explanation) {
+		for _, r := range t.Own {
+			all = append(all, t.Explain(Explanation{Code: r.Code}))
+		}
+		return all
 	}
-	return all
+	return Guide{Classes: classes, Rules: explain, Class: t.ExplainClass}
 }
 
 // ExplainClass explains a class of this package. For any other class the explanation has only the code.

@@ -21,7 +21,7 @@ type Value struct {
 //
 // The Value refers to text, which must not change while it is in use.
 func Parse(text []byte) Value {
-	if x := newIndex(text, 0); x != nil {
+	if x := readIndex(text, 0); x != nil {
 		return Value{x, 0}
 	}
 	return Value{}
@@ -145,7 +145,7 @@ func (v Value) children() (x *index, from, to int32) {
 	if raw[0] != '{' && raw[0] != '[' || skipWhite(raw, 1) == len(raw)-1 {
 		return nil, 0, 0
 	}
-	x = newIndex(v.index.text[:n.end], int(n.start)) // the values inside are not in the first index
+	x = readIndex(v.index.text[:n.end], int(n.start)) // the values inside are not in the first index
 	x.text = v.index.text
 	return x, 1, int32(len(x.nodes))
 }
@@ -179,14 +179,6 @@ const (
 	indexDepth = 7
 	maxNodes   = 1 << 12
 )
-
-// newIndex returns nil if text is not one JSON value from the byte at start on.
-func newIndex(text []byte, start int) *index {
-	if len(text) > math.MaxInt32 {
-		return nil
-	}
-	return readIndex(text, start)
-}
 
 func (x *index) name(i int32) []byte {
 	n := &x.nodes[i]

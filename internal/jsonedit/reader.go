@@ -21,8 +21,11 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// readIndex returns nil if text is not one JSON value from the byte at start on.
+// readIndex returns nil if text is not one JSON value from the byte at start on, or has more than 2 GB.
 func readIndex(text []byte, start int) *index {
+	if len(text) > math.MaxInt32 {
+		return nil
+	}
 	r := readers.Get().(*reader)
 	r.text, r.at = text, start
 	var x *index

@@ -178,12 +178,9 @@ func inspectWebP(plain []byte) (width, height int, whole bool) {
 	return width, height, uint64(binary.LittleEndian.Uint32(plain[4:]))+8 <= uint64(len(plain))
 }
 
-// sniffed is the number of bytes that [sniff] reads.
-const sniffed = 1024
-
 // sniff returns the media type of data by its first bytes, "" if unknown.
 func sniff(head []byte) string {
-	head = head[:min(len(head), sniffed)]
+	head = head[:min(len(head), 1024)]
 	for _, magic := range [...]struct{ prefix, mime string }{
 		{"\x89PNG\r\n\x1a\n", PNG},
 		{"\xff\xd8\xff", JPEG},
