@@ -305,35 +305,6 @@ type Forecast struct {
 	Place    Place
 }
 
-// forecast completes the forecast of a case with the request that is sent now, and the session's findings.
-func forecast(c *repair.Case, now request.Request, f Forecast) Forecast {
-	f.Request = now
-	q, refused := c.Next()
-	type fault struct {
-		rule string
-		ref  change.Ref
-	}
-	byFault := map[fault][]request.Violation{}
-	for _, r := range refused {
-		if len(q.Turns) == len(now.Turns) && len(r.Refs) > 0 {
-			byFault[fault{r.Rule, r.Refs[0]}] = append(byFault[fault{r.Rule, r.Refs[0]}], r)
-		}
-	}
-	for _, v := range c.Findings().All() {
-		if v.Severity != repair.Broken {
-			continue
-		}
-		w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1}
-		for _, r := range byFault[fault{v.Code, v.Ref}] {
-			if r.Block == nil || r.Block.Index == v.Block {
-				w.N, w.M = r.N, r.M
-			}
-		}
-		f.Violations = append(f.Violations, w)
-	}
-	return f
-}
-
 // A Place has the formats with which a provider's errors name a turn of the request and a block of the turn. Each
 // format takes one number.
 type Place struct{ Turn, Block string }

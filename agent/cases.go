@@ -45,15 +45,39 @@ func (s *Cases) Examine(_ context.Context, head change.Head, o repair.Options) (
 	}, nil
 }
 
-// Forecast implements [Store].
+// Forecast implements [Store]. It reports the broken findings of the session, each at its place in the request if the
+// request is the one that was checked.
 func (s *Cases) Forecast(_ context.Context, head change.Head, o repair.Options) (Forecast, error) {
 	c, _, err := s.NewCase(head, repair.Request{Options: o})
 	if err != nil {
 		return Forecast{}, err
 	}
-	q, _ := c.Next()
+	q, refused := c.Next()
+	f := Forecast{Request: q, Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}
 	if s.Now != nil {
-		q = s.Now(c)
+		f.Request = s.Now(c)
 	}
-	return forecast(c, q, Forecast{Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}), nil
+	type fault struct {
+		rule string
+		ref  change.Ref
+	}
+	byFault := map[fault][]request.Violation{}
+	for _, v := range refused {
+		if len(q.Turns) == len(f.Request.Turns) && len(v.Refs) > 0 {
+			byFault[fault{v.Rule, v.Refs[0]}] = append(byFault[fault{v.Rule, v.Refs[0]}], v)
+		}
+	}
+	for _, x := range c.Findings().All() {
+		if x.Severity != repair.Broken {
+			continue
+		}
+		v := request.Violation{Rule: x.Code, Message: x.Text, Refs: []change.Ref{x.Ref}, N: -1, M: -1}
+		for _, at := range byFault[fault{x.Code, x.Ref}] {
+			if at.Block == nil || at.Block.Index == x.Block {
+				v.N, v.M = at.N, at.M
+			}
+		}
+		f.Violations = append(f.Violations, v)
+	}
+	return f, nil
 }

@@ -94,15 +94,16 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{}, Cases: agent.Cases{
+	s := &store{Versions: diagnose.Versions, except: a.Except, Cases: agent.Cases{
 		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
 	s.NewCase = func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
 		return s.newCase(head, r, 0)
 	}
-	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{
-		Note: warn, InUse: s.whyInUse, Head: headAt, Step: a.Step,
+	s.Store, err = sessionfile.New(root, &layout{}, sessionfile.Options{
+		Note: warn, Head: headAt, Step: a.Step,
+		InUse: func(p string) string { return s.whyBusy(change.Head{ID: locate(p)}, 0) },
 	})
 	return s, err
 }

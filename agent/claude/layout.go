@@ -73,12 +73,6 @@ func subagent(id string) (owner, agent string, ok bool) {
 	return owner, agent, ok && isSessionID(owner)
 }
 
-// agentOf returns the id of the subagent that the transcript belongs to, "" for a session's.
-func agentOf(head change.Head) string {
-	_, agent, _ := subagent(head.ID)
-	return agent
-}
-
 // locate returns the id of the transcript at a path below the root.
 func locate(p string) string {
 	dir, name := path.Dir(p), strings.TrimSuffix(path.Base(p), suffix)

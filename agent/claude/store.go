@@ -21,7 +21,6 @@ type store struct {
 	repair.Versions
 	*sessionfile.Store
 
-	layout  *layout
 	except  []int // processes that do not count as using a session
 	running processCache
 
@@ -32,11 +31,6 @@ type store struct {
 }
 
 var _ agent.Store = (*store)(nil)
-
-// whyInUse returns why the transcript at a path must not be replaced now.
-func (s *store) whyInUse(p string) string {
-	return s.whyBusy(change.Head{ID: locate(p)}, 0)
-}
 
 // newCase reads a session. A list of processes, at most maxAge old, shows whether the session is in use.
 func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration) (*repair.Case, change.Stamp, error) {
@@ -51,8 +45,9 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 	if s.isUnlisted(head) {
 		gone = head.Directory
 	}
+	_, subagent, _ := subagent(head.ID)
 	return diagnose.New(diagnose.Source{
-		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: sessionfile.Apply(e.Data, r.Changes), Mode: e.Mode.Perm(),
+		Gone: gone, Ref: head.Ref, Agent: subagent, Data: sessionfile.Apply(e.Data, r.Changes), Mode: e.Mode.Perm(),
 		Version: r.Version, Busy: s.whyBusy(head, maxAge), Texts: repair.TextsOf(r),
 	}), stampOf(e), nil
 }

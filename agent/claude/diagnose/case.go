@@ -63,7 +63,7 @@ type State struct {
 // New returns the engine's case of a stored transcript.
 func New(s Source) *repair.Case {
 	b := newBase(s)
-	c := newState(b, newEdits())
+	c := newState(b, edits{set: map[string]transcript.Line{}, after: map[string]int{}, aside: map[string]bool{}})
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
 	}
@@ -172,7 +172,8 @@ func (c *State) keepLeaf(leaf string) {
 		return
 	}
 	c.lines, c.conv, c.linked, c.request = lines, conv, conv, nil
-	c.edits = c.edits.withLine(leaf, line)
+	c.edits = c.edits.clone()
+	c.edits.set[leaf] = line
 }
 
 // newLine returns a new line, which is not in the file yet.

@@ -21,20 +21,9 @@ type edits struct {
 	inPlace bool            // new lines replace the old ones in place; this rewrites the whole transcript
 }
 
-func newEdits() edits {
-	return edits{set: map[string]transcript.Line{}, after: map[string]int{}, aside: map[string]bool{}}
-}
-
 // clone returns edits that can be changed.
 func (e edits) clone() edits {
 	e.set, e.after, e.aside = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.aside)
-	return e
-}
-
-// withLine returns the edits with a new line for one more record.
-func (e edits) withLine(uuid string, l transcript.Line) edits {
-	e = e.clone()
-	e.set[uuid] = l
 	return e
 }
 
@@ -167,12 +156,6 @@ func (d *draft) setLeaf(uuid string) {
 	old := d.edits.leaf
 	d.undo = append(d.undo, func() { d.edits.leaf = old })
 	d.edits.leaf = uuid
-}
-
-// setAside removes all lines of a record.
-func (d *draft) setAside(uuid string) {
-	d.undo = append(d.undo, func() { delete(d.edits.aside, uuid) })
-	d.edits.aside[uuid] = true
 }
 
 // set gives a record a new line.

@@ -111,7 +111,8 @@ func (d *draft) SetAside(record change.Ref) error {
 		parent = []byte("null")
 	}
 	children := d.childrenOf()
-	d.setAside(uuid)
+	d.undo = append(d.undo, func() { delete(d.edits.aside, uuid) })
+	d.edits.aside[uuid] = true
 	parentID, _ := jsonedit.Text(parent)
 	for _, child := range children[uuid] {
 		if d.edits.aside[child] {

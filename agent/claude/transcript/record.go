@@ -224,19 +224,16 @@ func (r *Record) Blocks() []*Block {
 		return r.blocks
 	}
 	r.read = true
-	switch {
-	case r.IsString():
-		text, _ := r.content.Text()
+	if text, ok := r.content.Text(); ok {
 		r.blocks = []*Block{{Block: request.Block{Type: request.Text, Text: text}, Kind: "text", Value: r.content, Record: r}}
-	default:
-		for v := range r.content.Elements() {
-			b := newBlock(v)
-			b.Index, b.Record = len(r.blocks), r
-			if b.NotText == "name" && b.Type == request.ToolUse {
-				b.ToolName = noName
-			}
-			r.blocks = append(r.blocks, b)
+	}
+	for v := range r.content.Elements() {
+		b := newBlock(v)
+		b.Index, b.Record = len(r.blocks), r
+		if b.NotText == "name" && b.Type == request.ToolUse {
+			b.ToolName = noName
 		}
+		r.blocks = append(r.blocks, b)
 	}
 	return r.blocks
 }

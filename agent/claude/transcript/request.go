@@ -15,7 +15,9 @@ func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref, open: map[string]*message{}}
 	b.request.Model = c.nextModel()
 	b.addMessages()
-	b.dropUnsent()
+	b.dropBlank()
+	b.dropThinkingOnly()
+	b.pairCalls()
 	b.join()
 	b.addPrompt()
 	return b.request
@@ -31,19 +33,14 @@ type message struct {
 	records []*Record
 }
 
-// hasUnknown reports whether the message has a block of a type that mend does not know.
-func (m *message) hasUnknown() bool {
-	return slices.ContainsFunc(m.records, func(r *Record) bool {
-		return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.Unknown })
-	})
+// hasStored reports whether match accepts a stored block of the message, even one that Claude Code does not send.
+func (m *message) hasStored(match func(*Block) bool) bool {
+	return slices.ContainsFunc(m.records, func(r *Record) bool { return slices.ContainsFunc(r.Blocks(), match) })
 }
 
-// hasThinking reports whether thinking is stored in the message, even if Claude Code does not send it.
-func (m *message) hasThinking() bool {
-	return slices.ContainsFunc(m.records, func(r *Record) bool {
-		return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.IsThinking() })
-	})
-}
+func isUnknown(b *Block) bool { return b.Unknown }
+
+func isThinking(b *Block) bool { return b.IsThinking() }
 
 type builder struct {
 	c        *Conversation
@@ -62,7 +59,7 @@ func (c *Conversation) nextModel() request.Model {
 	m := request.Model{ProviderID: "anthropic"}
 	for _, r := range slices.Backward(c.Chain) {
 		if r.Type == Assistant && r.Model != "" && r.isSent() {
-			if !isRetired(r.Model) {
+			if !slices.ContainsFunc(retired, func(prefix string) bool { return strings.HasPrefix(r.Model, prefix) }) {
 				m.ModelID = r.Model
 			}
 			return m
@@ -76,10 +73,6 @@ func (c *Conversation) nextModel() request.Model {
 var retired = []string{
 	"claude-3-", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-20", "claude-sonnet-4-0", "claude-sonnet-4-20",
 	"claude-sonnet-4-5",
-}
-
-func isRetired(model string) bool {
-	return slices.ContainsFunc(retired, func(begin string) bool { return strings.HasPrefix(model, begin) })
 }
 
 // addMessages adds a message for each prompt, and one for the records of each answer.
@@ -204,13 +197,6 @@ func (b *builder) addAttachment(r *Record) {
 	}
 }
 
-// dropUnsent removes everything that Claude Code does not send.
-func (b *builder) dropUnsent() {
-	b.dropBlank()
-	b.dropThinkingOnly()
-	b.pairCalls()
-}
-
 // dropBlank removes blank texts from lists. An empty answer, and a prompt between two answers with nothing left, get a
 // text.
 func (b *builder) dropBlank() {
@@ -223,7 +209,7 @@ func (b *builder) dropBlank() {
 				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
 			})
 		}
-		if stored == 0 && isAnswer && !m.hasThinking() {
+		if stored == 0 && isAnswer && !m.hasStored(isThinking) {
 			b.fill(m, noPrompt)
 		}
 		if len(m.blocks) == 0 {
@@ -453,7 +439,7 @@ func (b *builder) join() {
 				t.Messages = append(t.Messages, b.ref(r))
 			}
 		}
-		t.Unknown = slices.ContainsFunc(rest[:n], (*message).hasUnknown)
+		t.Unknown = slices.ContainsFunc(rest[:n], func(m *message) bool { return m.hasStored(isUnknown) })
 		if t.Role == change.RoleUser && n > 1 {
 			request.MoveFirst(t.Blocks, isResult)
 		}
