@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // CheckDir checks that the folder at dir can hold mend's own files: it must be a folder rather than a
@@ -13,6 +14,12 @@ import (
 // if the folder does not exist.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
+	for at := dir; errors.Is(err, syscall.ENOTDIR); {
+		at = filepath.Dir(at)
+		if above, serr := os.Stat(at); serr == nil {
+			return NotFolder(at, above.Mode())
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -177,6 +177,10 @@ func TestDir(t *testing.T) {
 	if err := CheckDir(at("none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("CheckDir of nothing = %v, want %v", err, fs.ErrNotExist)
 	}
+	const want = "file, and must be a folder: to fix it, run: mv"
+	if err := CheckDir(at("file/below/mend")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("CheckDir below a file = %v, want %q", err, want)
+	}
 }
 
 // A lock also excludes another open file of the same process, and ends with Close.
