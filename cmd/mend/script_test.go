@@ -30,6 +30,7 @@ import (
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
+	"mend/internal/test/npm"
 	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
@@ -39,7 +40,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the stories")
 
-// TestMain builds mend and puts it first in PATH: the test binary would take five times as long to start.
+// TestMain builds mend and puts it first in PATH: the test binary would take five times as long to start. The tests have
+// an empty home folder, so they do not read the settings of the user who runs them.
 func TestMain(m *testing.M) { os.Exit(runWithMend(m)) }
 
 func runWithMend(m *testing.M) (code int) {
@@ -62,11 +64,29 @@ func runWithMend(m *testing.M) (code int) {
 		panic(err)
 	}
 	storetest.InMemory()
+	if err := emptyHome(filepath.Join(dir, "home")); err != nil {
+		panic(err)
+	}
 	// If GOGC is set, the program does not change the collector ([frame.prepare]). This holds for all later tests.
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}
 	return m.Run()
+}
+
+// emptyHome makes a folder the home folder. What tests of the real agents fetch, and what Go builds, stays where it is.
+func emptyHome(dir string) error {
+	cache, err := npm.CacheDir()
+	out, gerr := exec.Command("go", "env", "GOCACHE", "GOPATH", "GOMODCACHE", "GOENV").Output()
+	err = errors.Join(err, gerr, os.Mkdir(dir, 0o700), os.Setenv("MEND_E2E_CACHE", cache), os.Setenv("HOME", dir))
+	for i, value := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		err = errors.Join(err, os.Setenv([]string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOENV"}[i], value))
+	}
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG_DIR"} {
+		err = errors.Join(err, os.Unsetenv(name))
+	}
+	xdg.Reload()
+	return err
 }
 
 // TestStories runs the stories in testdata/script, which use the command line as a user does. They have these

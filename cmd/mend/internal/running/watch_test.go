@@ -39,7 +39,7 @@ func TestWatchBusyUnread(t *testing.T) {
 	}
 	var out bytes.Buffer
 	env := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &out, Width: 80}, Opt: mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(t.TempDir())}}
-	c, _, err := frame.LoadLiveSettings(nil)
+	c, err := frame.LoadSettingsFrom(filepath.Join(root, "none"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
