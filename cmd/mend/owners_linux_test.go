@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -97,6 +98,23 @@ func TestCase38Rights(t *testing.T) {
 		c.allow()
 		sb.asUser(frame.ExitDone, "undo", "--session", sb.session, "--yes")
 		sb.wantSnapshot("undone", before)
+	}
+}
+
+// TestUnreadableStore: a folder of an agent that this user may not read is an error of mend without a verb, as of scan.
+func TestUnreadableStore(t *testing.T) {
+	sb, _ := newUserSandbox(t)
+	for _, mode := range []os.FileMode{0, 0o700} {
+		if err := os.Chmod(sb.store, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{"", "status", "scan"} {
+			code := frame.ExitUnusable
+			if mode != 0 {
+				code = map[string]int{"scan": frame.ExitProblems}[verb]
+			}
+			sb.asUser(code, strings.Fields(verb)...)
+		}
 	}
 }
 

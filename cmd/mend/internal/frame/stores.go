@@ -43,12 +43,12 @@ func (env *Env) SelectAgent() error {
 // AgentOptions returns the options for each agent that has a store here, or only the command's own options if the
 // user names a store or an agent, or if there is no store.
 func AgentOptions(env *Env) []mend.Options {
-	all, _ := agentOptions(env)
+	all, _ := ExaminedOptions(env)
 	return all
 }
 
-// agentOptions is AgentOptions, and reports the folders of agents that cannot be examined in notes and in an error.
-func agentOptions(env *Env) (all []mend.Options, unexamined error) {
+// ExaminedOptions is AgentOptions, and reports the folders of agents that cannot be examined in notes and in an error.
+func ExaminedOptions(env *Env) (all []mend.Options, unexamined error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
 		return []mend.Options{env.Opt}, nil
 	}
@@ -77,7 +77,7 @@ func agentOptions(env *Env) (all []mend.Options, unexamined error) {
 // OpenAll opens the store of each agent. It returns the stores that can be opened, with the worst error of
 // the others.
 func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left error) {
-	options, left := agentOptions(env)
+	options, left := ExaminedOptions(env)
 	for _, o := range options {
 		c, err := OpenWith(ctx, env, o, write)
 		switch {

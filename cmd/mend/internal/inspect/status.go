@@ -113,15 +113,14 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 // readableStores opens the store of each agent that has one, and returns the worst error of the stores that
 // cannot be used.
 func readableStores(ctx context.Context, env *frame.Env) (all []*mend.Store, left error) {
-	for _, o := range frame.AgentOptions(env) {
+	options, left := frame.ExaminedOptions(env)
+	for _, o := range options {
 		c, err := mend.Open(o)
 		switch {
 		case err == nil:
 			all = append(all, c)
-		case !errors.Is(err, mend.ErrNoStore):
+		case !errors.Is(err, mend.ErrNoStore), errors.Is(err, fs.ErrPermission):
 			left = env.SkipStore(ctx, left, err)
-		case errors.Is(err, fs.ErrPermission):
-			env.NoteSkipped(err)
 		}
 	}
 	return all, left
