@@ -477,10 +477,12 @@ func (r *repairRun) repairForks(left error) error {
 		}
 		seen[p.Store] = true
 		heads, err := p.Store.Sessions(r.Ctx)
-		left = fail.Worst(left, err)
-		left = fail.Worst(left, also.propose(p.Store, slices.DeleteFunc(heads, func(h change.Head) bool {
+		heads = slices.DeleteFunc(heads, func(h change.Head) bool {
 			return !r.Sessions[h.Base] && !slices.ContainsFunc(r.forks, func(f show.Proposal) bool { return f.Head.ID == h.ID })
-		})))
+		})
+		if left = fail.Worst(left, err); len(heads) > 0 {
+			left = fail.Worst(left, also.propose(p.Store, heads))
+		}
 	}
 	if !r.named {
 		return also.finish(left)
