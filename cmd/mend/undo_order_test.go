@@ -49,7 +49,8 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 		code, out := s.mend("undo", operation, "--yes")
 		done = append(done, operation+": "+out)
 		if code != frame.ExitDone {
-			names := slices.ContainsFunc(s.entries(), func(e change.Entry) bool {
+			// Of an exchanged database that was changed since, and back, no other undo helps.
+			names := s.entries()[0].IsUndo() && strings.Contains(out, "mend database") && strings.Contains(out, "--force") || slices.ContainsFunc(s.entries(), func(e change.Entry) bool {
 				return mend.OperationOf(e) != operation && strings.Contains(out, "mend undo "+e.ID)
 			})
 			if code != frame.ExitConflict && code != frame.ExitRefused || !names {

@@ -54,6 +54,9 @@ func (c *Store) later(
 		if err = cmp.Or(err, errOne); err != nil {
 			return all, err
 		}
+		if undone.Kind() == change.KindDatabase && e.IsUndo() { // to undo an undo changes the database once more
+			continue
+		}
 		l := laterChange{
 			id: e.ID, session: e.Session, records: map[change.Ref]bool{},
 			whole: undone.Kind() == change.KindRows && about[e.Session],
