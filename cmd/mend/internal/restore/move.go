@@ -47,7 +47,12 @@ transcript names; then folders with the same name, and neighbours. It asks about
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 2 {
-				return runMove(cmd.Context(), env, names[0], names[1], f)
+				from, to, err := folders(names[0], names[1])
+				if err != nil {
+					return err
+				}
+				clients, left := frame.OpenAll(cmd.Context(), env, !f.DryRun)
+				return moveFolder(cmd.Context(), env, clients, left, from, to, f)
 			}
 			if f.Yes || len(names) == 1 {
 				return frame.Usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
@@ -103,15 +108,6 @@ func folders(old, name string) (from, to string, err error) {
 type storeMove struct {
 	mend.Move
 	store *mend.Store
-}
-
-func runMove(ctx context.Context, env *frame.Env, old, name string, f frame.WriteFlags) error {
-	from, to, err := folders(old, name)
-	if err != nil {
-		return err
-	}
-	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
-	return moveFolder(ctx, env, clients, left, from, to, f)
 }
 
 // moveFolder plans the move of one folder in all stores, shows it, asks, and applies it. left is the worst error of
