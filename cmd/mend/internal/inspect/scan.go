@@ -71,7 +71,11 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 			case f.text:
 				return scanConversation(cmd.Context(), env, names)
 			}
-			return scanRequest(cmd.Context(), env, names)
+			c, head, err := frame.OpenSession(cmd.Context(), env, names, "--request", false)
+			if err != nil {
+				return err
+			}
+			return printForecast(cmd.Context(), env, c, head)
 		},
 	}
 	fl := cmd.Flags()
@@ -87,14 +91,6 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+frame.ClassList(env))
 	f.Add(fl)
 	return cmd
-}
-
-func scanRequest(ctx context.Context, env *frame.Env, names []string) error {
-	c, head, err := frame.OpenSession(ctx, env, names, "--request", false)
-	if err != nil {
-		return err
-	}
-	return printForecast(ctx, env, c, head)
 }
 
 func scanConversation(ctx context.Context, env *frame.Env, names []string) error {
@@ -445,7 +441,12 @@ func (r *scanReport) problems() error {
 func printFinding(env *frame.Env, f mend.Finding, all bool) {
 	defer env.Buffer()()
 	env.Printf("%s\n", term.Cut(show.SeverityWord(f.Severity())+"  "+show.SessionLine(f.Session), env.Width))
-	printUnexamined(env, f)
+	if f.Err != nil {
+		env.SayAt(6, "%s %s", term.Bad("cannot be examined:"), f.Err.Error())
+		if h := env.Hint(f.Err); h != "" {
+			env.SayAt(6, "%s", term.Faint(h))
+		}
+	}
 	if f.Busy {
 		env.Printf("    %s\n", term.Warn("busy: the agent is using it"))
 	}
@@ -458,17 +459,6 @@ func printFinding(env *frame.Env, f mend.Finding, all bool) {
 		}
 	}
 	env.Printf("\n")
-}
-
-// printUnexamined prints why a session could not be examined, and the next step.
-func printUnexamined(env *frame.Env, f mend.Finding) {
-	if f.Err == nil {
-		return
-	}
-	env.SayAt(6, "%s %s", term.Bad("cannot be examined:"), f.Err.Error())
-	if h := env.Hint(f.Err); h != "" {
-		env.SayAt(6, "%s", term.Faint(h))
-	}
 }
 
 func (r *scanReport) printSummary() {
