@@ -21,7 +21,10 @@ func (t *Terminal) Page(print func(*Terminal)) {
 	paged := t.Clone()
 	paged.Out = &text
 	print(paged)
-	cmd := pagerCommand(command)
+	words := strings.Fields(command)
+	cmd := exec.Command(words[0], words[1:]...)
+	// Unless the user set $LESS, less ends at once if the text fits on the screen, and shows colours.
+	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), t.Out, t.Err
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // the pager could not be run
@@ -38,13 +41,4 @@ func (t *Terminal) pager() string {
 		return strings.TrimSpace(p) // empty: no pager
 	}
 	return "less"
-}
-
-// pagerCommand returns the command that runs a pager. Less ends at once if the text fits on the screen, and shows
-// colours, unless the user set $LESS.
-func pagerCommand(command string) *exec.Cmd {
-	words := strings.Fields(command)
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
-	return cmd
 }
