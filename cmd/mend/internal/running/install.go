@@ -442,16 +442,3 @@ func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	}
 	return all
 }
-
-// installedStates returns the states of all installations that exist.
-func installedStates(env *frame.Env) []show.PluginJSON {
-	all := []show.PluginJSON{}
-	for _, a := range env.Opt.Agents {
-		for _, p := range states(env, a) {
-			if p.State != agent.Absent {
-				all = append(all, p)
-			}
-		}
-	}
-	return all
-}

@@ -81,7 +81,7 @@ func liveOptions(c config.Config) live.Options {
 
 // questions sends the plugin the points at which it can ask mend, and returns the function that answers.
 func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) live.Answerer {
-	wait := milliseconds(h.config.PreflightMs)
+	wait := time.Duration(h.config.PreflightMs) * time.Millisecond
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
 	if !h.config.Skips(config.SkipPreflight) {
 		offer.Wait = wait

@@ -77,8 +77,6 @@ Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when y
 	return cmd
 }
 
-func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
 // A watcher follows the stores of "mend watch".
 type watcher struct {
 	*frame.Env
@@ -191,7 +189,15 @@ func isLive(dir, name string) bool {
 
 // State implements [inspect.LiveState].
 func State(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool) {
-	return installedStates(env), isLive(journal, hookLock), isLive(journal, watchLock)
+	installed = []show.PluginJSON{}
+	for _, a := range env.Opt.Agents {
+		for _, p := range states(env, a) {
+			if p.State != agent.Absent {
+				installed = append(installed, p)
+			}
+		}
+	}
+	return installed, isLive(journal, hookLock), isLive(journal, watchLock)
 }
 
 // needPlugin returns the settings that are on but have no effect without the plugin.

@@ -7,6 +7,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -361,8 +362,9 @@ func OpWord(o change.Op) string {
 func Ops(t *term.Terminal, ops []change.Op) {
 	defer t.Buffer()()
 	for _, o := range ops {
-		if o.Ref.Kind == change.KindFile {
-			printFile(t, o)
+		if o.Ref.Kind == change.KindFile { // a user file: its content is not shown
+			i := cmp.Or(o.Pre, o.Post)
+			t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+OpWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 			continue
 		}
 		t.Printf("  %s %s\n", term.Bold(opMark(o)+" "+o.Verb()), o.Ref)
@@ -370,13 +372,4 @@ func Ops(t *term.Terminal, ops []change.Op) {
 			printDiff(t, o.Pre, o.Post)
 		}
 	}
-}
-
-// printFile prints an op on a user file without its content.
-func printFile(t *term.Terminal, o change.Op) {
-	i := o.Pre
-	if i == nil {
-		i = o.Post
-	}
-	t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+OpWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 }
