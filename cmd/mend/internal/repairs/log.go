@@ -114,10 +114,14 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	var found *journal.Query
 	var session frame.NamedSession
 	var err error
-	if len(names) == 1 {
+	switch {
+	case len(names) == 1:
 		found, session, err = frame.FindSessionOrRepair(ctx, env, names[0])
-	} else {
-		session, err = namedSession(ctx, env, f.session)
+	case f.session != "":
+		var all []frame.NamedSession
+		if all, err = frame.FindSessions(ctx, env, []string{f.session}); err == nil {
+			session = all[0]
+		}
 	}
 	if err != nil {
 		return err
@@ -174,18 +178,6 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 // logStates are the states of entries, in the words of log.
 var logStates = []string{
 	string(change.Pending), mend.StateWord(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
-}
-
-// namedSession returns the session that --session names, the zero value for "".
-func namedSession(ctx context.Context, env *frame.Env, name string) (s frame.NamedSession, err error) {
-	if name == "" {
-		return s, nil
-	}
-	found, err := frame.FindSessions(ctx, env, []string{name})
-	if err != nil {
-		return s, err
-	}
-	return found[0], nil
 }
 
 // logQuery returns the query of log, and the text to print if it selects nothing.

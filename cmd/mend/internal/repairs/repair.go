@@ -464,8 +464,8 @@ func (r *repairRun) finish(left error) error {
 	return err
 }
 
-// repairForks repairs the forks of sessions that were repaired: a fork has its beginning there, and names its end. Of a
-// session that the user named, it only names the forks. left is the error of the repair.
+// repairForks repairs the forks of the repaired sessions, which have the beginning of each fork. If the user named the
+// session, it only names the forks. left is the error of the repair.
 func (r *repairRun) repairForks(left error) error {
 	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 0), Request: r.Request}, flags: r.flags, others: true}
 	also.Joins = true
