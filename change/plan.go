@@ -36,6 +36,9 @@ type Plan struct {
 	Undecided []string
 }
 
+// NoSession stands for the session id of records and plans that belong to no session.
+const NoSession = "unknown"
+
 // A Cause is the reason for a plan.
 type Cause struct {
 	Kind      CauseKind `json:"kind"`

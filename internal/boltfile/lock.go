@@ -47,6 +47,18 @@ func (f *File) releaseLock(stamp string) error {
 	return l.Close()
 }
 
+// A LockedError means that another process has locked the file.
+type LockedError struct {
+	PID int // process id; 0 if unknown, as for readers
+}
+
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return "locked by another process"
+	}
+	return fmt.Sprintf("locked by process %d", e.PID)
+}
+
 // pidOffset is the offset of the pid. Byte 0 is locked, and on Windows no other process can read a
 // locked byte.
 const pidOffset = 1
