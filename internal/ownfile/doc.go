@@ -209,14 +209,12 @@ func private(path string, info fs.FileInfo) error {
 // CheckOwner returns an error if a file with this mode and owner cannot be one of mend's: it must
 // belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
-	if !slices.Contains(owners, uid) && owners[0] == 0 {
-		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are 0)", uid), sudoPrefix(uid)}
-	}
 	if !slices.Contains(owners, uid) {
-		return &UnsafeError{
-			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
-			fmt.Sprintf("sudo chown %d %s", owners[0], Quote(path)),
+		repair := fmt.Sprintf("sudo chown %d %s", owners[0], Quote(path))
+		if owners[0] == 0 {
+			repair = sudoPrefix(uid)
 		}
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()), repair}
 	}
 	if mode.Perm()&0o022 != 0 {
 		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + Quote(path)}
