@@ -25,8 +25,7 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 		return err
 	}
 	defer d.Close()
-	err = tx.rename(d, op, o)
-	if err != nil {
+	if err := tx.rename(d, op, o); err != nil {
 		return err
 	}
 	out, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())

@@ -82,7 +82,8 @@ func newVerifier(j *Journal, head string) *verifier {
 
 func (v *verifier) run() error {
 	for _, check := range []func() error{
-		v.checkStructure, v.checkMeta, v.checkChain, v.checkIndexCounts, v.checkEntries, v.checkRefs, v.checkBlobs,
+		func() error { return v.s.CheckStructure(buckets) },
+		v.checkMeta, v.checkChain, v.checkIndexCounts, v.checkEntries, v.checkRefs, v.checkBlobs,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -91,8 +92,6 @@ func (v *verifier) run() error {
 	v.report.Entries = len(v.states)
 	return nil
 }
-
-func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }
 
 // checkMeta checks the keys of the meta bucket and reads the marks.
 func (v *verifier) checkMeta() error {
