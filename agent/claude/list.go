@@ -43,36 +43,6 @@ type file struct {
 // eachFile calls yield for each transcript of a session, with its folder open.
 func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	s.Begin()
-	return s.eachFolder(func(all *safedir.Dir, folder string) error {
-		if change.ValidateProject(folder) != nil { // Claude Code neither creates nor lists such a folder
-			if e, err := all.Stat(folder); err == nil && e.IsDir() && folder[0] != '.' {
-				s.Note("%s has a name that Claude Code does not give to folders; its sessions are not examined",
-					projects+"/"+folder)
-			}
-			return nil
-		}
-		return s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
-			id := strings.TrimSuffix(e.Name, suffix)
-			err := yield(file{e, id, folder})
-			if _, ok := slices.BinarySearch(e.Names, id); err == nil && ok {
-				err = s.eachSubagent(ctx, e.Dir, folder, id, yield)
-			}
-			return err
-		})
-	})
-}
-
-// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent of
-// version
-// 2.0.
-func isTranscript(name string) bool {
-	id, ok := strings.CutSuffix(name, suffix)
-	_, _, agent := subagent(id)
-	return ok && (isSessionID(id) || agent && change.ValidateID(id) == nil)
-}
-
-// eachFolder calls yield for each name in the folder of all projects, in order.
-func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) error {
 	root, err := s.OpenRoot()
 	if err != nil {
 		return err
@@ -88,11 +58,35 @@ func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) er
 		return err
 	}
 	for _, folder := range slices.Sorted(slices.Values(folders)) {
-		if err := yield(all, folder); err != nil {
+		if change.ValidateProject(folder) != nil { // Claude Code neither creates nor lists such a folder
+			if e, err := all.Stat(folder); err == nil && e.IsDir() && folder[0] != '.' {
+				s.Note("%s has a name that Claude Code does not give to folders; its sessions are not examined",
+					projects+"/"+folder)
+			}
+			continue
+		}
+		err := s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
+			id := strings.TrimSuffix(e.Name, suffix)
+			err := yield(file{e, id, folder})
+			if _, ok := slices.BinarySearch(e.Names, id); err == nil && ok {
+				err = s.eachSubagent(ctx, e.Dir, folder, id, yield)
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent of
+// version
+// 2.0.
+func isTranscript(name string) bool {
+	id, ok := strings.CutSuffix(name, suffix)
+	_, _, agent := subagent(id)
+	return ok && (isSessionID(id) || agent && change.ValidateID(id) == nil)
 }
 
 func (s *store) CheckAccess(bool) error { return s.Unread() }
