@@ -3,10 +3,14 @@ package mend_test
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
+	"mend/journal"
 	"mend/repair"
 )
 
@@ -80,5 +84,38 @@ func TestNewest(t *testing.T) {
 	want("the restore is undone", []string{again}, u)
 	if ids, err := l.Newest(func(e change.Entry) bool { return e.ID == two }); err != nil || !slices.Equal(ids, []string{two}) {
 		t.Errorf("of the second repair alone: %v, %v", ids, err)
+	}
+}
+
+// TestClockSetBack: the clock is set back between two repairs. The second one is the newest, in the log and for undo.
+func TestClockSetBack(t *testing.T) {
+	b := newBench(t)
+	var ids []string
+	for i, d := range []func(damage.Store){damage.Text(damage.Hello, " \n"), damage.Text(damage.Done, " \n")} {
+		d(damage.Tree{T: t, Root: b.store, Session: b.session})
+		c, err := mend.Open(mend.Options{
+			Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: mend.OpenJournal(b.journal()),
+			Now: func() time.Time { return time.Now().AddDate(0, 0, -2*i) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.ProposeRepair(t.Context(), b.head(t), repair.Request{Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Apply(t.Context(), r.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append([]string{e.ID}, ids...)
+	}
+	l := mend.OpenJournal(b.journal())
+	all, err := l.Log(journal.Query{})
+	if err != nil || len(all) != 2 || all[0].ID != ids[0] || !all[0].Time.Before(all[1].Time) {
+		t.Fatalf("the log is %v, %v, want %v", all, err, ids)
+	}
+	if newest, err := l.Newest(func(change.Entry) bool { return true }); err != nil || !slices.Equal(newest, ids[:1]) {
+		t.Errorf("the newest are %v, %v, want %v", newest, err, ids[:1])
 	}
 }
