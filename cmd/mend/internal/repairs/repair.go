@@ -114,7 +114,9 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	}
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
 	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
-	salvages := (offers || f.Yes && f.isWhole() && !r.named) && !f.salvaged
+	whole := f
+	whole.DryRun = false
+	salvages := (offers || (f.Yes || f.DryRun) && whole.isWhole() && !r.named) && !f.salvaged
 	for _, c := range clients {
 		var all []change.Head
 		if err = nil; !r.named {
@@ -134,7 +136,11 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			declined, err = true, nil
 		}
 		if salvages && fail.IsSalvageable(err) {
-			err = f.finish.Salvage(ctx, env, f.WriteFlags)
+			damaged := err
+			if err = f.finish.Salvage(ctx, env, f.WriteFlags); f.DryRun {
+				salvages, r.others, left = false, true, env.SkipStore(ctx, fail.Worst(left, err), damaged)
+				continue
+			}
 			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
 				f.asksError, f.salvaged = false, true
 				f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
