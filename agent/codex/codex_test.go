@@ -18,6 +18,7 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -173,6 +174,9 @@ func TestDamages(t *testing.T) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {
+			if d.Name == "an output of 11 MB" {
+				storetest.NeedAllCases(t)
+			}
 			h := fixture.NewHome(t, "")
 			h.Damage(d)
 			c := open(t, h, t.TempDir())

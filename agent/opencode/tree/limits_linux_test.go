@@ -14,13 +14,17 @@ import (
 )
 
 // TestContractNoExchange runs the whole contract suite on a file system that can neither exchange two files nor refuse
-// to overwrite one. Fault case 32.
+// to overwrite one. Fault case 32. A plain run has a sample of its pairs of cuts.
 func TestContractNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	storetest.DenyExchange(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		h := harness(t, storetest.SmallTree(t))
+		h.Slow = true
+		return h
+	})
 }
 
 // TestNoOpenat2 runs the contract suite in a sandbox that refuses openat2.
