@@ -123,6 +123,9 @@ func (ts *testStore) bytesOf() map[string]string {
 func TestSetAside(t *testing.T) {
 	for _, c := range asideCases() {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "a prompt of OpenCode" { // of 10 MB
+				storetest.NeedAllCases(t)
+			}
 			ts := c.store(t)
 			before := ts.bytesOf()
 			run := func(want int, says string, args ...string) {

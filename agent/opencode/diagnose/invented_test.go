@@ -72,12 +72,12 @@ func TestModelComesFromOneRecord(t *testing.T) {
 }
 
 // The version in use decides the severity of a finding: if only other versions refuse the session, the finding is
-// latent (item 13).
+// latent (item 13). A plain run has each damage in the store of one version.
 func TestSeverityInVersionInUse(t *testing.T) {
 	for i := range damage.Versions {
-		for _, w := range damage.Table {
+		for n, w := range damage.Table {
 			ofModel := strings.Contains(w.Name, "model") || strings.Contains(w.Name, "provider")
-			if !storetest.AllCases() && !ofModel && !damage.Everyday(w.Name) {
+			if !storetest.AllCases() && (n%len(damage.Versions) != i || !ofModel && !damage.Everyday(w.Name)) {
 				continue
 			}
 			s := unpack(t, i, w.Apply).load()
