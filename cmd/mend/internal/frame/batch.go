@@ -17,6 +17,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/repair"
 )
 
 // A Step is one plan of a job.
@@ -44,6 +45,7 @@ type Job struct {
 	Each     bool           // on a terminal, show and confirm each step
 	NoDiff   bool           // do not offer the diff
 	Dry      string         // what a dry run prints after "nothing was written"
+	Forks    bool           // the verb repairs the forks of the sessions, too
 
 	Ended func(Step, change.Entry, error) // called after each step; may be nil
 	Done  func(*Batch)                    // prints the result; may be nil
@@ -118,6 +120,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	}
 	repairs := []show.RepairJSON{}
 	missing := map[*mend.Store]error{} // why no further step of a store is made
+	var rollouts []*mend.Store         // the changed stores in which a session can be a fork of another
 	for s := range steps {
 		before, ops := len(b.Done), s.Plan.Ops
 		if !env.JSON {
@@ -135,6 +138,9 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		}
 		if j.Ended != nil {
 			j.Ended(s, e, err)
+		}
+		if s.Store != nil && s.Store.ID().Agent == "codex" && !slices.Contains(rollouts, s.Store) {
+			rollouts = append(rollouts, s.Store)
 		}
 		if err != nil {
 			b.Fail(s, err)
@@ -156,7 +162,27 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	if len(b.Done) > 0 && j.Done != nil {
 		j.Done(b)
 	}
+	if !j.Forks {
+		b.nameForks(rollouts)
+	}
 	return b.Result()
+}
+
+// nameForks names the forks of changed sessions that no longer begin where their session was forked, and must be repaired.
+func (b *Batch) nameForks(stores []*mend.Store) {
+	for _, c := range stores {
+		heads, _ := c.Sessions(b.Ctx) // the steps have reported the errors
+		for _, h := range heads {
+			if !b.Sessions[h.Base] {
+				continue
+			}
+			f, _ := c.ScanOne(b.Ctx, h)
+			if slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "fork-offset" }) {
+				b.Say("%s was forked from a changed session, and must be repaired, too: %s", show.QuotedTitle(h.Title, h.ID),
+					term.Command(b.CommandLine("fix", h.ID)))
+			}
+		}
+	}
 }
 
 // confirm shows a job and asks about it. If end is true, the job ends without a write, with err.

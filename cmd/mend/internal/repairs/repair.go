@@ -439,7 +439,7 @@ func (r *repairRun) finish(left error) error {
 	})
 	r.One, r.stays = len(todo) == 1, map[sessionKey]bool{}
 	err := r.Run(r.flags.WriteFlags, frame.Job{
-		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps,
+		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps, Forks: !r.named,
 		Show: func() {
 			if r.show(r.proposals); r.flags.DryRun {
 				r.printVerdict()
@@ -470,9 +470,12 @@ func (r *repairRun) finish(left error) error {
 	return err
 }
 
-// repairForks repairs the forks of the repaired sessions, which have the beginning of each fork. If the user named the
-// session, it only names the forks. left is the error of the repair.
+// repairForks repairs the forks of the repaired sessions, which have the beginning of each fork, unless the user named the
+// session. left is the error of the repair.
 func (r *repairRun) repairForks(left error) error {
+	if r.named {
+		return left
+	}
 	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 0), Request: r.Request}, flags: r.flags, others: true}
 	also.Joins = true
 	also.flags.before, _ = r.Answer["repairs"].([]show.RepairJSON)
@@ -490,14 +493,7 @@ func (r *repairRun) repairForks(left error) error {
 			left = fail.Worst(left, also.propose(p.Store, heads))
 		}
 	}
-	if !r.named {
-		return also.finish(left)
-	}
-	for _, p := range also.proposals {
-		r.Say("%s was forked from it, and must be repaired, too: %s", show.QuotedTitle(p.Head.Title, p.Head.ID),
-			term.Command(r.CommandLine("fix", p.Head.ID)))
-	}
-	return left
+	return also.finish(left)
 }
 
 // steps yields a step for each proposal, including empty ones, which are also shown.
