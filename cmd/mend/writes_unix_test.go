@@ -231,7 +231,7 @@ func TestWritesAsk(t *testing.T) {
 			version = damage.Versions[2]
 		}
 		sb := newSandbox(t, version, "")
-		if !slices.Contains([]string{"clean events", "clean snapshots", "clean pages"}, c.verb) { // mend would have the database open
+		if !slices.Contains([]string{"clean events", "clean snapshots", "clean pages", "salvage"}, c.verb) { // mend would have the database open
 			sb.setHome()
 		}
 		if c.setup != nil {
