@@ -59,7 +59,7 @@ func (s *Store) nameHolders(ctx context.Context, err error) error {
 		return err
 	}
 	if who, errWho := s.Holders(ctx); errWho == nil && len(who) > 0 {
-		return fmt.Errorf("%w: %v", err, &heldError{who})
+		return fmt.Errorf("%w: %s", err, (&heldError{who}).Error())
 	}
 	return err
 }

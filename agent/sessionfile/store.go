@@ -295,7 +295,10 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		accepts func(change.Ref) bool
 		read    func(context.Context, []change.Ref) ([]*change.Image, error)
 	}{
-		{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, readRows(s.opt.Index)}, {isHistory, s.readHistory},
+		{isLine, s.lines.Read},
+		{isFile, s.files.Read},
+		{isRow, readRows(s.opt.Index)},
+		{isHistory, s.readHistory},
 		{isAside, s.readAside},
 	} {
 		var some []change.Ref

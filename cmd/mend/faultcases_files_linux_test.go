@@ -208,7 +208,7 @@ func TestCase08Unreadable(t *testing.T) {
 		a := sb.mustExit(frame.ExitUnusable, "scan", "--agent", agent)
 		sb.wantOutput(a, "permission denied")
 		sb.wantOutput(a, "run mend as the user who owns it")
-		sb.wantOutput(sb.mustExit(frame.ExitDone, "status"), "permission denied")
+		sb.wantOutput(sb.mustExit(frame.ExitUnusable, "status"), "permission denied")
 		if err := os.Chmod(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
