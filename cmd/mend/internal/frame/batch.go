@@ -173,7 +173,7 @@ func (b *Batch) nameForks(stores []*mend.Store) {
 	for _, c := range stores {
 		heads, _ := c.Sessions(b.Ctx) // the steps have reported the errors
 		for _, h := range heads {
-			if !b.Sessions[h.Base] {
+			if h.Base == "" || !b.Sessions[h.Base] {
 				continue
 			}
 			f, _ := c.ScanOne(b.Ctx, h)
