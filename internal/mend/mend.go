@@ -153,6 +153,15 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	return heads, nil
 }
 
+// Forks lists the sessions that were forked from another one and need it. Only Codex stores such sessions.
+func (c *Store) Forks(ctx context.Context) ([]change.Head, error) {
+	if c.agent != "codex" {
+		return nil, nil
+	}
+	heads, err := c.Sessions(ctx)
+	return slices.DeleteFunc(heads, func(h change.Head) bool { return h.Base == "" }), err
+}
+
 // The machine's clock counts as wrong if at least manyAhead sessions are dated in the future, or several that
 // outnumber the sessions of the last month.
 const (

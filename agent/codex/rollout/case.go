@@ -32,7 +32,7 @@ type Source struct {
 	Base *Source
 
 	judged    bool   // for a Base: the fields below are known
-	refused   string // the result of refusedFor
+	refused   string // the id of the session with the refused part, "" for none
 	end, next int64  // the beginning of the fork ends in Plain between these two offsets: no record is there
 
 	Restore bool // an archived session should be listed again
@@ -207,15 +207,14 @@ func (c *State) inherited() (refused string, moved bool) {
 		return "", false
 	}
 	if !b.judged { // it is the same for all drafts
-		b.judged, b.refused = true, b.refusedFor(id, end)
+		b.judge(id, end)
 	}
 	return b.refused, offset > 0 && (offset < b.end || offset > b.next)
 }
 
-// refusedFor returns "" if the provider accepts the part of s before the ordinal end. Otherwise it returns id, the id
-// of s, or the id of the session that s has the refused part from. It sets where that part ends, if the ordinals show
-// it.
-func (s *Source) refusedFor(id string, end int64) string {
+// judge sets where the part of s before the ordinal end ends, if the ordinals show it. If the provider refuses that part,
+// it sets refused: to id, the id of s, or to the id of the session that s has the refused part from.
+func (s *Source) judge(id string, end int64) {
 	base := content{path: s.path}
 	base.lines, _ = parseLines(s.Plain)
 	odd, _ := base.newOrdinals()
@@ -234,10 +233,10 @@ func (s *Source) refusedFor(id string, end int64) string {
 		s.end, s.next = 0, math.MaxInt64
 	}
 	st := newState(*s, base)
-	if earlier, _ := st.inherited(); earlier != "" || len(st.Turns.Send(repair.Setting{}).Refused) == 0 {
-		return earlier
+	s.judged = true
+	if s.refused, _ = st.inherited(); s.refused == "" && len(st.Turns.Send(repair.Setting{}).Refused) > 0 {
+		s.refused = id
 	}
-	return id
 }
 
 // isPaginated reports whether Codex needs ordinals.

@@ -120,7 +120,6 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	}
 	repairs := []show.RepairJSON{}
 	missing := map[*mend.Store]error{} // why no further step of a store is made
-	var rollouts []*mend.Store         // the changed stores in which a session can be a fork of another
 	for s := range steps {
 		before, ops := len(b.Done), s.Plan.Ops
 		if !env.JSON {
@@ -138,9 +137,6 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		}
 		if j.Ended != nil {
 			j.Ended(s, e, err)
-		}
-		if s.Store != nil && s.Store.ID().Agent == "codex" && !slices.Contains(rollouts, s.Store) {
-			rollouts = append(rollouts, s.Store)
 		}
 		if err != nil {
 			b.Fail(s, err)
@@ -163,17 +159,17 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 		j.Done(b)
 	}
 	if !j.Forks {
-		b.nameForks(rollouts)
+		b.nameForks()
 	}
 	return b.Result()
 }
 
 // nameForks names the forks of changed sessions that no longer begin where their session was forked, and must be repaired.
-func (b *Batch) nameForks(stores []*mend.Store) {
-	for _, c := range stores {
-		heads, _ := c.Sessions(b.Ctx) // the steps have reported the errors
-		for _, h := range heads {
-			if h.Base == "" || !b.Sessions[h.Base] {
+func (b *Batch) nameForks() {
+	for _, c := range b.changed {
+		forks, _ := c.Forks(b.Ctx) // the steps have reported the errors
+		for _, h := range forks {
+			if !b.Sessions[h.Base] {
 				continue
 			}
 			f, _ := c.ScanOne(b.Ctx, h)
@@ -278,6 +274,8 @@ type Batch struct {
 	Failed   []FailedJSON
 	Skipped  int   // steps that the user declined
 	Worst    error // the worst error of the steps
+
+	changed []*mend.Store
 }
 
 // A FailedJSON is a step that failed, with the reason.
@@ -301,7 +299,9 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 		if b.Made++; b.JSON || b.Made == 1 {
 			b.Done = append(b.Done, e)
 		}
-		b.Sessions[e.Session] = true
+		if b.Sessions[e.Session] = true; !slices.Contains(b.changed, c) {
+			b.changed = append(b.changed, c)
+		}
 	}
 	return e, err
 }

@@ -485,7 +485,7 @@ func (r *repairRun) repairForks(left error) error {
 			continue
 		}
 		seen[p.Store] = true
-		heads, err := p.Store.Sessions(r.Ctx)
+		heads, err := p.Store.Forks(r.Ctx)
 		heads = slices.DeleteFunc(heads, func(h change.Head) bool {
 			return !r.Sessions[h.Base] && !slices.ContainsFunc(r.forks, func(f show.Proposal) bool { return f.Head.ID == h.ID })
 		})
