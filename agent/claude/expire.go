@@ -19,7 +19,7 @@ import (
 const defaultDays = 30
 
 // Expiring implements [agent.Reader]. Claude Code uses the mtime of a transcript, in all projects. It reads the
-// settings of the project in which it is started, so the shortest time of all projects counts.
+// settings of the project that it is started in, so the shortest time of all projects counts.
 func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, err error) {
 	var used []time.Time
 	projects := map[string]string{} // the folder of each project, by its name in the store

@@ -204,7 +204,7 @@ func TestRealExpiring(t *testing.T) {
 		settings string
 		days     int    // of the transcript
 		ignored  bool   // Claude Code accepts none of the settings because of another field, and deletes nothing
-		project  string // settings of the project in which Claude Code is started
+		project  string // settings of the project that Claude Code is started in
 	}{
 		{"{}", 29, false, ""},
 		{"{}", 31, false, ""},
