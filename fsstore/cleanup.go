@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,19 +23,19 @@ func (tx *transaction) cleanStage(p string) error {
 		ours, written, err := tx.classify(d, name)
 		switch {
 		case err != nil:
+			tx.note(fmt.Sprintf("it is unknown whether another program wrote into a file that was just replaced: %v; the file is not removed", err))
 			return err
 		case ours:
 			return tx.own.Remove(d, name)
 		case !written:
 			return nil
 		}
-		at, err := tx.keepFile(d, name, latePrefix(p, name), func() error { return tx.step("keep " + d.Path + "/" + name) })
+		at, err := tx.keepFile(d, name, keptPrefix("late", p+"/"+name), "keep "+p+"/"+name)
 		if err != nil {
 			return err
 		}
-		err = tx.own.Sync(new(atomicfile.Barrier), p, stage.Kept, stage.Dir, ".")
-		tx.noteKept([]string{at})
-		return err
+		tx.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", tx.id.Root, at))
+		return tx.own.Sync(new(atomicfile.Barrier), p, stage.Kept, stage.Dir, ".")
 	})
 }
 
@@ -50,7 +51,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	if !isSlot {
 		return false, false, nil
 	}
-	e, err := d.Read(nil, name, tx.opt.MaxRecord)
+	e, err := d.Read(&tx.buf, name, tx.opt.MaxRecord)
 	if err != nil || !e.IsFile() {
 		return e.IsDir(), false, err
 	}

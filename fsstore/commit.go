@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"mend/change"
-	"mend/internal/safedir"
 )
 
 // Commit puts every Post in place, one exchange after another, and returns when all of it is
@@ -80,20 +79,24 @@ func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 
 // keepLateWrites keeps bytes that another program wrote into a file after its exchange, through a
 // descriptor that it had opened earlier. Files kept here are also listed in the journal; Discard
-// checks each file again just before it removes it. A file that cannot be read stays in place.
+// checks each file again just before it removes it.
 func (tx *transaction) keepLateWrites() error {
-	written := make([]bool, len(tx.ops))
-	var err error
-	for i, op := range tx.ops {
+	kept := 0
+	for _, op := range tx.ops {
 		if op.isFolder() || op.Pre == nil {
 			continue
 		}
-		var e safedir.Entry
-		if e, err = tx.stageDir.Read(&tx.buf, op.staged, op.limit()); err != nil {
-			break
+		e, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+		if err == nil && e.Exists && !matches(&e, op.Pre) { // without an exchange there is no staged file
+			kept++
+			err = tx.keepStaged(op)
 		}
-		written[i] = e.Exists && !matches(&e, op.Pre) // without an exchange there is no staged file
+		if err != nil {
+			return err
+		}
 	}
-	_, kerr := tx.keepWritten(written)
-	return errors.Join(err, kerr)
+	if kept == 0 {
+		return nil
+	}
+	return tx.barrier(nil)
 }

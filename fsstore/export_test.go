@@ -17,7 +17,7 @@ const (
 
 func Hash(data []byte) string { return hash(data) }
 
-func LatePrefix(dir, staged string) string { return latePrefix(dir, staged) }
+func LatePrefix(dir, staged string) string { return keptPrefix("late", dir+"/"+staged) }
 
 func StagedName(i int, o change.Op) string { return stagedName(i, o) }
 

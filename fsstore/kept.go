@@ -10,65 +10,38 @@ import (
 	"mend/internal/stage"
 )
 
-// keepStaged moves a staged file with another program's content to the kept files, and
-// returns its path there.
-func (tx *transaction) keepStaged(op fileOp) (string, error) {
-	return tx.keepFile(tx.stageDir, op.staged, tx.keptPrefix(op), func() error { return tx.stepItem("keep", op) })
+// keepStaged moves a staged file with another program's content to the kept files.
+func (tx *transaction) keepStaged(op fileOp) error {
+	_, err := tx.keepFile(tx.stageDir, op.staged, tx.keptPrefixOf(op), fmt.Sprintf("keep %v %s", op.Ref.Kind, op.Ref))
+	return err
 }
 
-// keepFile moves a file to the kept files, which mend never deletes, under a name that
-// begins with prefix. It calls step first.
-func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
+// keepFile moves a file to the kept files, which mend never deletes, under a name that begins with prefix. It returns
+// the path there.
+func (tx *transaction) keepFile(from *safedir.Dir, name, prefix, step string) (string, error) {
 	tx.kept = nil
-	return tx.own.Keep(from, name, prefix, keptSuffix, step)
+	return tx.own.Keep(from, name, prefix, keptSuffix, func() error { return tx.step(step) })
 }
 
-// keepWritten durably moves the staged files that another program wrote into to the kept files, and returns their
-// paths. written has a value for each op.
-func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
-	for i, op := range tx.ops {
-		if !written[i] {
-			continue
-		}
-		p, err := tx.keepStaged(op)
-		if err != nil {
-			return paths, err
-		}
-		paths = append(paths, p)
-	}
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	return paths, tx.barrier(nil)
+// keptPrefix returns the name prefix of a kept file: a name, for people, and a hash of its path in the staging folder.
+func keptPrefix(name, staged string) string {
+	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(staged)))
 }
 
-// noteKept reports files that were kept after the outcome was written to the journal.
-func (tx *transaction) noteKept(paths []string) {
-	for _, p := range paths {
-		tx.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", tx.id.Root, p))
-	}
-}
-
-// latePrefix returns the name prefix of a file kept after another process decided the change.
-func latePrefix(dir, staged string) string {
-	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+staged)))
-}
-
-// keptPrefix returns the name prefix of the kept files of op. It contains the id of the record, for people, and a hash
-// of the staged file, for keptPaths.
-func (tx *transaction) keptPrefix(op fileOp) string {
+// keptPrefixOf returns the name prefix of the kept files of op, with the id of the record.
+func (tx *transaction) keptPrefixOf(op fileOp) string {
 	name := op.Ref.ID()
 	if op.Ref.Kind == change.KindFile { // its path may be too long, or contain a slash
 		name = change.KindFile.String()
 	}
-	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(tx.stagePath+"/"+op.staged)))
+	return keptPrefix(name, tx.stagePath+"/"+op.staged)
 }
 
 // keptPaths returns the paths below the root of all kept files of the change. The result is the same after a Settle
 // that was interrupted and repeated.
 func (tx *transaction) keptPaths() (paths []string) {
 	for _, op := range tx.ops {
-		for _, name := range tx.keptNames()[tx.keptPrefix(op)] {
+		for _, name := range tx.keptNames()[tx.keptPrefixOf(op)] {
 			paths = append(paths, stage.Kept+"/"+name)
 		}
 	}
@@ -76,7 +49,7 @@ func (tx *transaction) keptPaths() (paths []string) {
 }
 
 func (tx *transaction) hasKept(op fileOp) bool {
-	return len(tx.keptNames()[tx.keptPrefix(op)]) > 0
+	return len(tx.keptNames()[tx.keptPrefixOf(op)]) > 0
 }
 
 // keptNames returns the names of all kept files, by prefix; none if they cannot be listed. The list is cached until a

@@ -54,8 +54,7 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	// The content that an exchange took out stays in the staged file until revertOne puts it back. Any other content is
 	// in the way.
 	if staged == otherContent && (target != postContent || op.Pre == nil) {
-		_, err := tx.keepStaged(op)
-		return false, err
+		return false, tx.keepStaged(op)
 	}
 	want, done := op.Pre, staged != noContent
 	if target != postContent {
