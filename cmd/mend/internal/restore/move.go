@@ -62,29 +62,8 @@ transcript names; then folders with the same name, and neighbours. It asks about
 		},
 	}
 	f.Add(cmd, "move sessions even if an agent is using one of them")
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, names []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(names) > 0 {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
-		return frame.Candidates(cmd, env, completeGone, names, start, "")
-	}
+	cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	return cmd
-}
-
-// completeGone returns the missing folders of sessions.
-func completeGone(ctx context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
-	var stores []*mend.Store
-	for _, o := range frame.AgentOptions(env) {
-		o.Note = nil
-		if c, err := mend.Open(o); err == nil {
-			stores = append(stores, c)
-		}
-	}
-	gone, _ := mend.GoneFolders(ctx, stores, show.WorkingFolder())
-	for _, g := range gone {
-		all = append(all, cobra.CompletionWithDesc(g.Folder, term.Count(g.Sessions, "session")))
-	}
-	return all
 }
 
 // folders returns the absolute paths of the two folders that the user names. The new folder must exist, and its links
