@@ -164,7 +164,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	return b.Result()
 }
 
-// nameForks names the forks of changed sessions that no longer begin where their session was forked, and must be repaired.
+// nameForks names the broken forks of changed sessions: a fork may no longer begin where the session was forked.
 func (b *Batch) nameForks() {
 	for _, c := range b.changed {
 		forks, _ := c.Forks(b.Ctx) // the steps have reported the errors
@@ -173,7 +173,7 @@ func (b *Batch) nameForks() {
 				continue
 			}
 			f, _ := c.ScanOne(b.Ctx, h)
-			if slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "fork-offset" }) {
+			if f.Severity() == repair.Broken {
 				b.Say("%s was forked from a changed session, and must be repaired, too: %s", show.QuotedTitle(h.Title, h.ID),
 					term.Command(b.CommandLine("fix", h.ID)))
 			}
