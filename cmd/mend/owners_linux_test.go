@@ -118,6 +118,19 @@ func TestUnreadableStore(t *testing.T) {
 	}
 }
 
+// TestUnreadableBesideReadable: a folder of an agent that this user may not read is an error, although another agent has
+// a store. The sessions and the pending repairs of that folder are unknown.
+func TestUnreadableBesideReadable(t *testing.T) {
+	sb, _ := newUserSandbox(t)
+	codex := filepath.Join(sb.dir, ".codex")
+	if err := errors.Join(os.MkdirAll(filepath.Join(codex, "sessions"), 0o755), os.WriteFile(filepath.Join(codex, "config.toml"), nil, 0o644), os.Chmod(sb.store, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"scan", "recover", "undo --session " + sb.session, "restore " + sb.session, "fix " + sb.session} {
+		sb.wantOutput(sb.asUser(frame.ExitUnusable, strings.Fields(args)...), ".claude are not examined")
+	}
+}
+
 // TestCase39RootInHome: root with a user's HOME creates no file there that the user's programs cannot use,
 // and the refusal names the command. Files that it stages in the store belong to the user.
 func TestCase39RootInHome(t *testing.T) {

@@ -133,9 +133,10 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 	return append(all, others...), unread, err
 }
 
-// listStores returns the readable stores of all agents, and their sessions.
+// listStores returns the readable stores of all agents and their sessions, and the worst error of the others.
 func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []NamedSession, unread error) {
-	for _, o := range AgentOptions(env) {
+	options, unread := AgentOptions(env)
+	for _, o := range options {
 		c, err := mend.Open(o)
 		var heads []change.Head
 		if err == nil {
@@ -206,7 +207,7 @@ func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession
 	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && env.Also == (Sources{})) {
 		return nil, unread // the session may be in an unreadable store
 	}
-	if missing && err == nil {
+	if _, noted := errors.AsType[*ReportedError](unread); missing && err == nil && !noted {
 		env.NoteSkipped(fmt.Errorf("another store is not examined: %w", unread))
 	}
 	return found, err

@@ -41,14 +41,9 @@ func (env *Env) SelectAgent() error {
 }
 
 // AgentOptions returns the options for each agent that has a store here, or only the command's own options if the
-// user names a store or an agent, or if there is no store.
-func AgentOptions(env *Env) []mend.Options {
-	all, _ := ExaminedOptions(env)
-	return all
-}
-
-// ExaminedOptions is AgentOptions, and reports the folders of agents that cannot be examined in notes and in an error.
-func ExaminedOptions(env *Env) (all []mend.Options, unexamined error) {
+// user names a store or an agent, or if there is no store. It prints a note about each folder of an agent that cannot
+// be read, and returns the last of these errors.
+func AgentOptions(env *Env) (all []mend.Options, unread error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
 		return []mend.Options{env.Opt}, nil
 	}
@@ -69,15 +64,15 @@ func ExaminedOptions(env *Env) (all []mend.Options, unexamined error) {
 	for _, denied := range unreadable {
 		err := fail.New(fail.Unusable, "", "sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err)
 		env.NoteSkipped(err)
-		unexamined = &ReportedError{err}
+		unread = &ReportedError{err}
 	}
-	return all, unexamined
+	return all, unread
 }
 
 // OpenAll opens the store of each agent. It returns the stores that can be opened, with the worst error of
 // the others.
 func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left error) {
-	options, left := ExaminedOptions(env)
+	options, left := AgentOptions(env)
 	for _, o := range options {
 		c, err := OpenWith(ctx, env, o, write)
 		switch {
@@ -231,7 +226,8 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
 		return
 	}
-	for _, o := range AgentOptions(env) {
+	options, _ := AgentOptions(env) // a note has the error
+	for _, o := range options {
 		c, err := mend.Open(o)
 		if err != nil {
 			continue

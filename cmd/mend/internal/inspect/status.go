@@ -113,7 +113,7 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 // readableStores opens the store of each agent that has one, and returns the worst error of the stores that
 // cannot be used.
 func readableStores(ctx context.Context, env *frame.Env) (all []*mend.Store, left error) {
-	options, left := frame.ExaminedOptions(env)
+	options, left := frame.AgentOptions(env)
 	for _, o := range options {
 		c, err := mend.Open(o)
 		switch {

@@ -75,8 +75,8 @@ that the decision can be undone.`,
 
 func runRecover(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 	var entries []change.Entry
-	var left error
-	for _, o := range frame.AgentOptions(env) {
+	options, left := frame.AgentOptions(env)
+	for _, o := range options {
 		found, err := recoverStore(ctx, env.Terminal, o, f.DryRun)
 		if err != nil {
 			left = env.SkipStore(ctx, left, err)

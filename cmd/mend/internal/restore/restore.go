@@ -438,7 +438,8 @@ type Answer struct {
 // openSameAgent opens the store of the agent whose other store is at the path.
 func openSameAgent(ctx context.Context, env *frame.Env, path string, write bool) (*mend.Store, error) {
 	var first error
-	for _, o := range frame.AgentOptions(env) {
+	options, _ := frame.AgentOptions(env) // a note has the error
+	for _, o := range options {
 		c, err := mend.Open(o)
 		if err == nil {
 			err = c.CheckOther(path)
