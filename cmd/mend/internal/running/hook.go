@@ -167,9 +167,7 @@ func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []s
 	}
 	logNotes(log, notes)
 	h := newRecoverer(pipe, client, c, liveOptions(c), log)
-	h.copies = &turnKeeper{
-		automaticKeep: automaticKeep{env.Opt.Journal, journal, c, log}, client: client, again: map[string]bool{},
-	}
+	h.copies = &turnKeeper{automaticKeep: automaticKeep{env.Opt.Journal, c, log}, client: client}
 	return h, nil
 }
 
@@ -406,7 +404,7 @@ func keepForHook(ctx context.Context, env *frame.Env, client *mend.Store, head c
 	if err != nil {
 		return
 	}
-	automaticKeep{env.Opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
+	automaticKeep{env.Opt.Journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
 }
 
 // whyBroken describes what a user notices about a broken session, "" for nothing.

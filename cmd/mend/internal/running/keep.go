@@ -284,7 +284,6 @@ func enableKeep(env *frame.Env) error {
 // An automaticKeep makes copies at the end of turns, if the setting keep is on.
 type automaticKeep struct {
 	journal *mend.Journal
-	dir     string
 	config  config.Config
 	log     *slog.Logger
 }
@@ -293,54 +292,35 @@ type automaticKeep struct {
 // copied at the end of its next turn.
 const keepLockWait = 500 * time.Millisecond
 
-// A turnKeeper copies sessions of a running agent when their turns end, each session at most once at a time.
+// A turnKeeper copies sessions of a running agent when their turns end, one at a time.
 type turnKeeper struct {
 	automaticKeep
 	client *mend.Store
-
-	mu    sync.Mutex
-	again map[string]bool // for each session being copied: another turn has ended meanwhile
+	mu     sync.Mutex // held while a session is copied
 }
 
 // accept copies the session of an event that ends a turn. It does not wait.
 func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
-	if e.Type != live.EventIdle && e.Type != live.EventStatus {
-		return
-	}
-	p, err := e.Decode()
-	if err != nil || p.SessionID == "" || e.Type == live.EventStatus && p.Status.Type != "idle" {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, running := t.again[p.SessionID]
-	if t.again[p.SessionID] = running; running {
-		return
-	}
-	work.Go(func() {
-		for more := true; more && ctx.Err() == nil; {
-			t.copy(ctx, p.SessionID)
-			t.mu.Lock()
-			if more = t.again[p.SessionID]; more {
-				t.again[p.SessionID] = false
-			} else {
-				delete(t.again, p.SessionID)
-			}
-			t.mu.Unlock()
-		}
-	})
-}
-
-func (t *turnKeeper) copy(ctx context.Context, session string) {
 	if !t.config.Keep {
 		return
 	}
-	head, err := t.client.Session(ctx, session)
-	if err != nil {
-		t.log.Warn("keeping a session", "session", session, "error", err)
+	p, err := e.Decode()
+	if err != nil || p.SessionID == "" || !e.Idle(p) {
 		return
 	}
-	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
+	work.Go(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
+		head, err := t.client.Session(ctx, p.SessionID)
+		if err != nil {
+			t.log.Warn("keeping a session", "session", p.SessionID, "error", err)
+			return
+		}
+		t.keep(ctx, t.client, []change.Head{head}, "turn", true)
+	})
 }
 
 // catchUp copies the sessions that have changed since a time. The end of the last turn may not be reported: "opencode

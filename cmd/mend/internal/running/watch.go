@@ -82,7 +82,6 @@ type watcher struct {
 	*frame.Env
 	config config.Config
 	log    *slog.Logger
-	dir    string // the journal's folder
 
 	mu      sync.Mutex        // guards printed and left
 	printed bool              // an event was printed
@@ -142,7 +141,7 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 	}
 	defer func() { _ = lock.Close() }()
 	logNotes(log, notes)
-	w := &watcher{Env: env, config: c, log: log, dir: dir, left: map[string]string{}}
+	w := &watcher{Env: env, config: c, log: log, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
 	}
@@ -276,7 +275,7 @@ type watchedStore struct {
 
 func (w *watcher) options(client *mend.Store) watch.Options {
 	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
-	s := &watchedStore{w, store, automaticKeep{w.Opt.Journal, w.dir, w.config, w.log}}
+	s := &watchedStore{w, store, automaticKeep{w.Opt.Journal, w.config, w.log}}
 	return watch.Options{
 		Since: lookBack(w.config),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),

@@ -52,7 +52,7 @@ func TestWatchBusyUnread(t *testing.T) {
 		t.Fatalf("%d sessions, %v", len(heads), err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w := &watcher{Env: env, config: c, log: log, dir: env.Opt.Journal.Dir, left: map[string]string{}}
+	w := &watcher{Env: env, config: c, log: log, left: map[string]string{}}
 	handle := w.options(client).Handle
 	for n := range 3 {
 		again := handle(t.Context(), heads[0])
