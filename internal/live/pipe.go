@@ -182,17 +182,6 @@ func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), an
 	}
 }
 
-// Await reads lines of the plugin until accept returns true for an event. Other lines are
-// ignored. The error is [io.EOF] at the end of the input.
-func (p *Pipe) Await(in *LineReader, accept func(Event) bool) error {
-	for {
-		l, err := in.next()
-		if err != nil || l.Type == lineEvent && l.Event != nil && accept(*l.Event) {
-			return err
-		}
-	}
-}
-
 func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	given, err := answer(ctx, Question{
 		Hook: l.Hook, Call: l.Call, Failed: l.Failed,

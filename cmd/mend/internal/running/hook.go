@@ -1,7 +1,6 @@
 package running
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,11 +91,7 @@ func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	if err != nil {
 		return err
 	}
-	var first []live.Event
 	h, err := openRecoverer(ctx, env, pipe, set)
-	if errors.Is(err, agent.ErrNoStore) {
-		h, first, err = awaitStore(ctx, env, pipe, lines, set)
-	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
 		defer cancel()
@@ -105,36 +100,7 @@ func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	if lock, err := lockLive(env, hookLock, true); err == nil { // without the lock, status does not show this hook
 		defer func() { _ = lock.Close() }()
 	}
-	return h.serve(ctx, pipe, lines, hello, first)
-}
-
-// awaitStore waits until a store exists, because OpenCode 1.1.53 creates its store with the first session. It returns a
-// recoverer, and the event after which it found the store.
-func awaitStore(ctx context.Context, env *frame.Env, pipe *live.Pipe, lines *live.LineReader, set []string) (
-	h *recoverer, first []live.Event, err error,
-) {
-	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that the plugin does not wait for answers
-		return nil, nil, err
-	}
-	done := make(chan error, 1)
-	go func() {
-		var opening error
-		err := pipe.Await(lines, func(e live.Event) bool {
-			h, opening = openRecoverer(ctx, env, pipe, set)
-			first = []live.Event{e}
-			return !errors.Is(opening, agent.ErrNoStore)
-		})
-		if errors.Is(err, io.EOF) {
-			err = agent.ErrNoStore
-		}
-		done <- cmp.Or(opening, err)
-	}()
-	select {
-	case err := <-done:
-		return h, first, err
-	case <-ctx.Done(): // the pending read ends with the program
-		return nil, nil, ctx.Err()
-	}
+	return h.serve(ctx, pipe, lines, hello)
 }
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
@@ -177,11 +143,8 @@ const (
 	storeQuiet = time.Second // without a change before a session is examined
 )
 
-// serve passes the events in first, and then the plugin's events until they end, to the hook. It returns when all
-// recoveries are done.
-func (h *recoverer) serve(
-	ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event,
-) error {
+// serve passes the plugin's events to the hook until they end. It returns when all recoveries are done.
+func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
 	others := hooks.New(w, pipe, otherHooks(h.config, hello.Once))
@@ -200,9 +163,6 @@ func (h *recoverer) serve(
 			others.Accept(e)
 			w.Accept(e)
 			h.copies.accept(ctx, &work, e)
-		}
-		for _, e := range first {
-			handle(e)
 		}
 		ended <- pipe.Serve(ctx, lines, handle, answer)
 	}()
