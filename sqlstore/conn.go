@@ -20,12 +20,11 @@ import (
 
 // A Conn is a connection with its compiled statements.
 type Conn struct {
-	db      *sqlite3.Conn
-	stmts   map[string]*sqlite3.Stmt
-	schema  *schema // of the open transaction
-	rebuilt bool    // its indexes were rebuilt in memory
-	shared  bool    // another program had the database open when this connection was opened
-	pages   *pageCheck
+	db     *sqlite3.Conn
+	stmts  map[string]*sqlite3.Stmt
+	schema *schema // of the open transaction
+	shared bool    // another program had the database open when this connection was opened
+	pages  *pageCheck
 }
 
 // The settings of mend's connections: they change only the planned rows, and the changes survive a power cut. The
@@ -241,9 +240,6 @@ func recoverPanic(err *error) {
 		*err = Unusable("SQLite gave up on it: %v", p)
 	}
 }
-
-// Rebuilt reports whether the connection reads with rebuilt indexes, because an index of the file is damaged.
-func (c *Conn) Rebuilt() bool { return c.rebuilt }
 
 // Table returns the table of the kind; nil if the database has none.
 func (c *Conn) Table(kind change.Kind) *Table { return c.schema.tables[kind] }

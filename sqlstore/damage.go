@@ -24,9 +24,9 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	case change.CheckFree:
 		check = func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
 	case change.CheckAny:
-		check = func() error { return s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkAny) }) }
+		check = func() error { return s.checkPages(ctx, checkAny) }
 	case change.CheckAll:
-		check = func() error { return s.checkAll(ctx) }
+		check = func() error { return s.checkPages(ctx, checkEvery) }
 	case change.CheckLog:
 	}
 	if err := abandonable(ctx, check); err != nil {
@@ -44,37 +44,13 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	if err := s.checkWAL(); err != nil {
 		return err
 	}
-	return s.view(ctx, readChecked, func(c *Conn) error {
+	return s.view(ctx, true, func(c *Conn) error {
 		if err := c.checkTable(s.id.Root, "sqlite_schema"); err != nil {
 			return err
 		}
 		c.pages.listed = true
 		return f(c)
 	})
-}
-
-// checkAll makes SQLite check the whole database.
-func (s *Store) checkAll(ctx context.Context) error {
-	err := s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkEvery) })
-	var damage *change.DamagedError
-	if !errors.As(err, &damage) || len(damage.Indexes) == 0 {
-		return err
-	}
-	// If the file has no problem after its damaged indexes were rebuilt, except unused pages of the old indexes,
-	// nothing else is damaged.
-	s.setRebuild(true)
-	whole := false
-	errRest := s.view(ctx, readRebuilding, func(c *Conn) error {
-		rest := damageLines(c.Strings(checkEvery))
-		whole = !slices.ContainsFunc(rest, func(line string) bool { return !strings.HasSuffix(line, ": never used") })
-		return nil
-	})
-	if errRest != nil || !whole {
-		s.setRebuild(false)
-		damage.Indexes = nil
-		err = damagedError{damage}
-	}
-	return err
 }
 
 // A damagedError is a [change.DamagedError] that [errors.Is] also matches with [ErrUnusable].
@@ -90,31 +66,26 @@ const (
 	checkAny   = "PRAGMA integrity_check(1)"
 )
 
-// setRebuild sets whether reads use rebuilt indexes.
-func (s *Store) setRebuild(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rebuild = on
-}
-
 // checkPages makes SQLite check the whole database. (quick_check takes half the time and misses indexes that do not
 // match their tables.)
-func (s *Store) checkPages(c *Conn, check string) error {
-	if err := s.checkWAL(); err != nil {
-		return err
-	}
-	found, err := c.Strings(check)
-	if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
-		return err
-	}
-	if found = damageLines(found, err); len(found) > 0 {
-		d := c.describeDamage(s.id.Root, found)
-		if check == checkAny {
-			d.Indexes = nil // other damage is possible
+func (s *Store) checkPages(ctx context.Context, check string) error {
+	return s.view(ctx, false, func(c *Conn) error {
+		if err := s.checkWAL(); err != nil {
+			return err
 		}
-		return damagedError{d}
-	}
-	return nil
+		found, err := c.Strings(check)
+		if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
+			return err
+		}
+		if found = damageLines(found, err); len(found) > 0 {
+			d := c.describeDamage(s.id.Root, found)
+			if check == checkAny {
+				d.Indexes = nil // other damage is possible
+			}
+			return damagedError{d}
+		}
+		return nil
+	})
 }
 
 // checkWAL returns a [*change.DamagedError] if the first pages show that the -wal belongs to another state of the file.
@@ -189,7 +160,7 @@ func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError 
 			e.Tables = append(e.Tables, name)
 		}
 	}
-	if len(e.Tables) > 0 {
+	if len(e.Tables) > 0 || !known {
 		e.Indexes = nil
 	}
 	if !known {

@@ -15,9 +15,8 @@
 // -wal, are read without locks and without a -shm, and read again if one of them changed meanwhile. This is the usual
 // case; some agents leave a -wal when they exit. Both work in a read-only folder.
 //
-// If such a read meets a damaged page, the file is read once more with indexes rebuilt in memory: a
-// damaged index loses no row. A file that SQLite's check of all pages finds damaged
-// ([Store.CheckFile]) is never written to.
+// A damaged file is read as the agent reads it: a read that needs a damaged page fails. A file that SQLite's check of
+// all pages finds damaged ([Store.CheckFile]) is never written to.
 //
 // # Writing
 //

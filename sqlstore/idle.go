@@ -28,18 +28,13 @@ func (s *Store) putIdle(c *Conn, files fileState) {
 	}
 }
 
-// takeIdle returns a connection that sees the files in the given state, with the file's own or with
-// rebuilt indexes, or nil.
-func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
+// takeIdle returns a connection that sees the files in the given state, or nil.
+func (s *Store) takeIdle(files fileState) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, last := range slices.Backward(s.idle) {
-		current := last.files == files
-		if current && last.rebuilt != rebuilt {
-			continue
-		}
-		s.idle = slices.Delete(s.idle, i, i+1)
-		if current {
+		s.idle = s.idle[:i]
+		if last.files == files {
 			return last.Conn
 		}
 		last.closeReader()

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"mend/change"
 )
 
@@ -20,20 +18,11 @@ var ErrStop = errors.New("reading was ended early")
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be run more
 // than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
-	return s.nameHolders(ctx, s.view(ctx, readRebuilding, f))
+	return s.nameHolders(ctx, s.view(ctx, false, f))
 }
 
-// A reading is a way to read a database.
-type reading uint8
-
-const (
-	readPlain      reading = iota
-	readRebuilding         // with rebuilt indexes if a damaged one prevents reading
-	readChecked            // each page is checked, see pageCheck
-)
-
-// view is View with a reading.
-func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) error {
+// view is View. If check is set, each page is checked, see [pageCheck].
+func (s *Store) view(ctx context.Context, check bool, f func(*Conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
@@ -45,17 +34,7 @@ func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) erro
 		if err != nil {
 			return err
 		}
-		s.mu.Lock()
-		damaged := how == readRebuilding && s.rebuild
-		s.mu.Unlock()
-		again := false
-		if !damaged {
-			again, err = s.readOnce(ctx, files, live, how == readChecked, f)
-		}
-		if damaged || how == readRebuilding && !again && errors.Is(err, sqlite3.CORRUPT) {
-			again, err = s.readRebuilt(ctx, files, f, err)
-		}
-		if !again {
+		if again, err := s.readOnce(ctx, files, live, check, f); !again {
 			return err
 		}
 	}
@@ -109,7 +88,7 @@ func (s *Store) isUnchanged(before fileState) bool {
 // reader returns a connection in a read transaction.
 func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (*Conn, error) {
 	if !live && !check {
-		if c := s.takeIdle(files, false); c != nil {
+		if c := s.takeIdle(files); c != nil {
 			c.db.SetInterrupt(ctx)
 			return c, nil
 		}

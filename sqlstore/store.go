@@ -58,7 +58,6 @@ type Store struct {
 
 	mu      sync.Mutex
 	schema  *schema // cache: the schema that was read last
-	rebuild bool    // an index is damaged: reading needs rebuilt indexes
 	idle    []idleConn
 	idleEnd *time.Timer
 }

@@ -15,7 +15,6 @@ import (
 const (
 	unlockedVFS = "mend-unlocked" // no other program has the database open
 	lockedVFS   = "mend-locked"   // another program may have it open: take SQLite's locks
-	scratchVFS  = "mend-scratch"  // unlocked, for a transaction that stays in memory
 )
 
 // readVFS is a read-only file system. SQLite's mode=ro is not enough: it creates missing -wal and -shm
@@ -25,8 +24,8 @@ const (
 // and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal in memory. An
 // unlocked reader is protected from a writer only by checking the files afterwards.
 type readVFS struct {
-	locked, scratch bool
-	check           *pageCheck // nil if pages are not checked
+	locked bool
+	check  *pageCheck // nil if pages are not checked
 }
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
@@ -48,9 +47,6 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 // OpenFilename opens the database or its -wal; SQLite needs no other file to read.
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
-	if v.scratch {
-		readonly = flags // a transaction may begin, but every write to a file is still refused
-	}
 	switch {
 	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
 		system := vfs.Find("os").(vfs.VFSFilename)

@@ -144,9 +144,7 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	var loaded *record.Session
 	var stamp change.Stamp
-	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
-		rebuilt = c.Rebuilt()
 		h := newStampHasher()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h, raw)
@@ -161,11 +159,11 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	} else if rebuilt || mayAffectPrompts(s.damaged.Load()) {
-		loaded.IndexFault = "The database is damaged outside the session, and the session's rows are intact. OpenCode may " +
-			"show only a part of the session, or answer no prompt in it."
+	} else if mayAffectPrompts(s.damaged.Load()) {
+		loaded.IndexFault = "The database is damaged, and not all of the session may be readable. OpenCode may show only a " +
+			"part of the session, or answer no prompt in it."
 	}
-	if rebuilt || s.damaged.Load() != nil {
+	if s.damaged.Load() != nil {
 		stamp = change.Stamp{}
 	}
 	return loaded, stamp, nil

@@ -23,7 +23,6 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
-		h.unknown = h.unknown || c.Rebuilt() // the rows do not show whether the agent can read the session
 		stamp = h.stamp()
 		return err
 	})

@@ -141,8 +141,7 @@ func whyDefect(_ *simulation, f finding) string {
 	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
-// findIndexFault finds a session that the agent may not read completely because of a damaged index, which mend does not
-// use.
+// findIndexFault finds a session in a damaged database.
 func findIndexFault(c *simulation) []finding {
 	return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault)
 }

@@ -188,7 +188,7 @@ var rows = []repair.Rule{
 	{
 		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
 		NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" shows how.",
-		Meaning: "A part of the database outside the session is damaged; the session's rows are intact. If OpenCode reads " +
+		Meaning: "A part of the database is damaged, perhaps outside the rows of the session. If OpenCode reads " +
 			"that part with the session, or for a new prompt, it stops with an error, or shows only a part of the session.",
 		Words:   "SQLiteError: database disk image is malformed",
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",

@@ -42,7 +42,7 @@ type Session struct {
 	EventNumberTaken bool
 
 	// IndexFault is a sentence, "" for none: a damaged index or table may make the agent fail to read all records, or to
-	// write for a prompt, although the records are complete.
+	// write for a prompt.
 	IndexFault string
 
 	// TakenOver means that a newer generation of OpenCode has taken over the database. LeftBehind means that it did not
