@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func (o knownOptions) keepsBound() bool {
 const (
 	largestList     = 64 << 20 // bytes; the list has several megabytes
 	largestSettings = 1 << 20  // bytes
-	deepestSettings = 200      // nested objects and lists in a file with comments
+	largestComments = 1 << 17  // bytes of settings with comments: their parser needs stack for each nested value
 )
 
 func newModels(p *program) *models {
@@ -285,7 +284,7 @@ func decodeFile(path string, limit int, to any) (exists bool, err error) {
 func decodeSettings(data []byte, to any) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	err := json.Unmarshal(data, to)
-	if err == nil || nestingDepth(data) > deepestSettings {
+	if err == nil || len(data) > largestComments {
 		return err
 	}
 	standard, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // it requires a newline after a comment
@@ -294,27 +293,6 @@ func decodeSettings(data []byte, to any) error {
 	}
 	return json.Unmarshal(standard, to)
 }
-
-// nestingDepth returns the nesting depth of JSON with optional comments, up to its first error.
-func nestingDepth(data []byte) (deepest int) {
-	for depth := 0; len(data) > 0; {
-		skip := 1
-		switch data[0] {
-		case '[', '{':
-			depth++
-			deepest = max(deepest, depth)
-		case ']', '}':
-			depth--
-		default:
-			skip = max(len(notNested.Find(data)), 1)
-		}
-		data = data[skip:]
-	}
-	return deepest
-}
-
-// notNested matches a string, or the rest of the text if it does not end, or a comment.
-var notNested = regexp.MustCompile(`^(?s:"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*.*?(?:\*/|$))`)
 
 // find returns the model's entries in the settings and in the list, and whether they exist.
 func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {

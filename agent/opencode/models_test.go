@@ -56,14 +56,17 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// Brackets in strings and comments do not count.
-func TestNestingDepth(t *testing.T) {
-	for text, want := range map[string]int{
-		`{"a":[{}],"b":[]}`: 3, `{"a":"\"]]]]","b":[[[`: 4, "{/* ]] */ // ]]\n[": 2, `{"a":"[[[[\`: 1, `[/*[[`: 1, `[/[`: 2,
-	} {
-		if got := nestingDepth([]byte(text)); got != want {
-			t.Errorf("%s: the depth is %d, want %d", text, got, want)
+// Settings that are nested as deep as they can be are an error, and do not exhaust the stack.
+func TestDeepSettings(t *testing.T) {
+	var to any
+	for _, size := range []int{largestComments, largestSettings} {
+		if decodeSettings([]byte(strings.Repeat("[", size)), &to) == nil {
+			t.Errorf("%d open lists are no error", size)
 		}
+	}
+	closed := "//\n" + strings.Repeat("[", largestComments/2-10) + strings.Repeat("]", largestComments/2-10)
+	if decodeSettings([]byte(closed), &to) == nil {
+		t.Error("nested lists that are closed are no error")
 	}
 }
 
