@@ -112,37 +112,13 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	}
 }
 
-// A message that was being written when the clock wrapped has parts with ids from before and after the wrap.
-func TestClockWrapsDuringMessage(t *testing.T) {
-	const start = 26 << 36 // 2026-08-14
-	s := build(user(hi), answer(`prt_fffffffff001aaaaaaaaaaaaaa|`+stepStart, `prt_000000001001aaaaaaaaaaaaaa|`+done, `prt_ffffffffe001aaaaaaaaaaaaaa|`+signed))
-	m := &s.Messages[1]
-	m.Created, m.Completed = start-5, start+3
-	if err := renumber(s, 2); err != nil {
-		t.Fatal(err)
-	}
-	var kinds []string
-	for _, p := range s.Messages[1].Parts {
-		kinds = append(kinds, p.Type)
-	}
-	if got := strings.Join(kinds, " "); got != "reasoning step-start text" {
-		t.Errorf("the parts are %s", got)
-	}
-}
-
-// If there is no room between the start of the clock and the first new id, all messages get new ids.
+// There is no fix if no ids are free between the start of the clock and the first new id.
 func TestClockWithoutRoom(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	if err := s.Rename(map[string]string{"msg_01": "msg_f00000000001x", "msg_02": "msg_f00000001001x", "msg_03": "msg_000000001fffx"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := renumber(s.Clone(), 2); err == nil {
+	if err := renumber(s, 2); err == nil {
 		t.Error("renumber finds room where there is none")
-	}
-	if err := reorder(s, now); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Messages[2].ID; got != "msg_000000003000x" {
-		t.Errorf("the last message is %s now", got)
 	}
 }

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -67,23 +66,15 @@ const whyNoTime = "mend does not know the right time of that message."
 // their times. A message that is dated in the future has none.
 func fixOrder(c *simulation, _ finding) []repair.Fix {
 	inFuture := func(m record.Message) bool { return render.IsInFuture(&m, c.now) }
-	if oldIDs(c.s, c.now) == 0 || slices.ContainsFunc(c.s.Messages, inFuture) {
+	n := oldIDs(c.s, c.now)
+	if n == 0 || slices.ContainsFunc(c.s.Messages, inFuture) {
 		return nil
 	}
 	return []repair.Fix{{
 		Text: "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. " +
 			"Their order stays, and all references are updated.",
-		Whole: true, Edit: draftEdit(func(d *draft) error { return reorder(d.s, c.now) }),
+		Whole: true, Edit: draftEdit(func(d *draft) error { return renumber(d.s, n) }),
 	}}
-}
-
-// reorder gives new ids to the messages that [oldIDs] counts, or to all messages if no such ids exist.
-func reorder(s *record.Session, now time.Time) error {
-	n := oldIDs(s, now)
-	if n == 0 || renumber(s, n) == nil {
-		return nil
-	}
-	return renumber(s, len(s.Messages))
 }
 
 // oldIDs returns the number of messages up to and including the last one whose id sorts after the id of the next prompt
@@ -108,7 +99,7 @@ func renumber(s *record.Session, n int) error {
 		m := &s.Messages[i]
 		highest = record.Renumber(change.KindMessage, m.ID, i+1)
 		ids[m.Ref.Message] = highest
-		for _, p := range sortByTime(m) {
+		for _, p := range m.Parts {
 			parts++
 			ids[p.Ref.Part] = record.Renumber(change.KindPart, p.ID, parts)
 		}
@@ -119,22 +110,4 @@ func renumber(s *record.Session, n int) error {
 		}
 	}
 	return s.Rename(ids)
-}
-
-// sortByTime returns the parts of a message in the order of their creation: the order of their ids, unless the
-// id clock wrapped in between.
-func sortByTime(m *record.Message) []record.Part {
-	parts := slices.Clone(m.Parts)
-	last := m.LatestTime()
-	if record.ClockWraps(m.Created) == record.ClockWraps(last) {
-		return parts
-	}
-	turn := func(p record.Part) int {
-		if record.IsAfterWrap(p.ID, last) {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(parts, func(a, b record.Part) int { return cmp.Compare(turn(a), turn(b)) })
-	return parts
 }

@@ -32,12 +32,6 @@ func digits(n uint64) string {
 	return fmt.Sprintf("%0*x", clockDigits, n&(1<<(4*clockDigits)-1))
 }
 
-// ClockWraps returns how often the clock of ids has wrapped at a time, in milliseconds
-// since 1970.
-func ClockWraps(ms int64) int64 {
-	return ms / (1 << (4 * clockDigits) / clockStep)
-}
-
 // Renumber returns the id of a message or a part with another time in it: n milliseconds after a wrap of the clock. The
 // tail stays. An id that the agent did not make consists only of a tail.
 func Renumber(kind change.Kind, id string, n int) string {
@@ -56,13 +50,6 @@ func Tail(id string) string {
 		return tail[clockDigits:]
 	}
 	return tail
-}
-
-// IsAfterWrap reports whether the time in an id is between ms, in milliseconds since 1970, and the last wrap of the
-// clock before ms.
-func IsAfterWrap(id string, ms int64) bool {
-	tail := idTail(id)
-	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)
 }
 
 // isClock reports whether an id's tail begins with the digits of the clock.
