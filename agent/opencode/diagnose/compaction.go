@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
@@ -12,12 +11,9 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	summaries := map[string][]int{} // of finished compactions, by the id of their prompt
 	for i := range d.s.Messages {
 		m := &d.s.Messages[i]
-		body := js.Parse(m.Data)
-		if !isSummary(m) || !body.Get("finish").Truthy() || body.Get("error").Truthy() {
-			continue
+		if isSummary(m) && m.JSON.Get("finish").Truthy() && !m.Failed {
+			summaries[m.Parent] = append(summaries[m.Parent], i)
 		}
-		parent := body.TextAt("parentID")
-		summaries[parent] = append(summaries[parent], i)
 	}
 	var finished []int
 	for i := range d.s.Messages {
@@ -45,7 +41,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 
 // isSummary reports whether the message is the summary of a finished or unfinished compaction.
 func isSummary(m *record.Message) bool {
-	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
+	return m.Role == change.RoleAssistant && m.JSON.Get("summary").Truthy()
 }
 
 // replaces reports whether the message replaces earlier ones in requests. The summary of a failed compaction does so
@@ -70,7 +66,7 @@ func findOpenSummaries(c *simulation) (fs []finding) {
 }
 
 func fixOpenSummary(c *simulation, f finding) []repair.Fix {
-	g, ok := c.known().contextOf(f.Ref)
+	g, ok := c.contextOf(f.Ref)
 	if !ok {
 		return nil
 	}

@@ -25,14 +25,14 @@ type recordContext struct {
 	m *record.Message // the record, or the message of the part
 	p *record.Part    // nil if the record is the message
 
-	known *facts
+	session *simulation
 }
 
 // recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable) or that lacks a field
 // (render.FailureField, render.FailureScreen). A value of a wrong type, a part of an unknown type, a record with an
 // invalid id and a record of unknown bytes have none.
-func (k *facts) recordFixes(f finding) []repair.Fix {
-	g, ok := k.contextOf(f.Ref)
+func recordFixes(c *simulation, f finding) []repair.Fix {
+	g, ok := c.contextOf(f.Ref)
 	switch {
 	case !ok:
 		return nil
@@ -47,7 +47,7 @@ func (g recordContext) messageFixes() []repair.Fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // all its parts have the invalid id, too
 	}
-	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.messageContext(g.m))
+	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.session.messageContext(g.m))
 	if err != nil || text == "" {
 		return nil
 	}
@@ -208,10 +208,11 @@ func (g recordContext) giveUpPart() []repair.Fix {
 	fixes := []repair.Fix{
 		{Text: "What cannot be read is removed.", Loses: what, Edit: draftEdit(func(d *draft) error { return d.remove(g.p.Ref) })},
 		{Text: "What cannot be read becomes a placeholder text.", Loses: what, Edit: draftEdit(func(d *draft) error {
-			return rewrite(record.Rewrite(g.p.Record,
-				jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},
-				jsonedit.Member{Name: "text", Raw: jsonedit.Quote(d.texts.Placeholder)},
-				jsonedit.Member{Name: "synthetic", Raw: []byte("true")}))(d)
+			_, p, err := d.part(g.p.Ref)
+			if err == nil {
+				p.BecomeText(d.texts.Placeholder)
+			}
+			return err
 		})},
 	}
 	if g.isOnlyContent() {

@@ -145,7 +145,7 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 	if at < 0 {
 		return
 	}
-	fixes := (&facts{s: broken}).recordFixes(faults[at])
+	fixes := recordFixes(&simulation{s: broken}, faults[at])
 	shape := map[change.Kind]string{change.KindMessage: schema.Message, change.KindPart: schema.Part}[r.Ref.Kind]
 	_, p := stateOf(caseOf(broken, Options{}, true)).part(r.Ref)
 	if m := broken.Message(r.Ref.Message); len(fixes) == 0 && m != nil {

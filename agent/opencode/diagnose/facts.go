@@ -10,71 +10,54 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// facts has the data in all records of a session, including damaged ones. It supplies the values that a record lacks.
-type facts struct {
-	s      *record.Session
-	folder func(path string) string // see [Environment]
-	cached []*record.Message        // see [facts.messages]
-	places *index
-}
+// The values that an incomplete record lacks, from the other records of its session.
 
 // contextOf returns the context of a message or a part. ok is false if the record does not exist or its bytes are
 // unknown.
-func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
-	g := recordContext{known: k}
-	if k.places == nil {
-		k.places = newIndex(k.s)
-	}
-	if g.m = k.places.message(ref); g.m == nil {
+func (c *simulation) contextOf(ref change.Ref) (g recordContext, ok bool) {
+	m, p := c.part(ref)
+	if m == nil || p == nil && ref.Kind != change.KindMessage {
 		return g, false
 	}
-	if ref.Kind == change.KindMessage {
-		return g, !g.m.Unreadable()
-	}
-	j := k.places.part(g.m, ref)
-	if j < 0 {
-		return g, false
-	}
-	g.p = &g.m.Parts[j]
-	return g, !g.p.Unreadable()
+	return recordContext{m: m, p: p, session: c}, !c.unreadable(ref)
 }
 
-// messages returns the messages of the session with their readable data and with a role, in the order of their
+// readableMessages returns the messages of the session with their readable data and with a role, in the order of their
 // creation. A message without a time follows the one with the preceding id.
-func (k *facts) messages() []*record.Message {
-	if k.cached != nil {
-		return k.cached
+func (c *simulation) readableMessages() []*record.Message {
+	if c.readable != nil {
+		return c.readable
 	}
 	parents := map[string]bool{}
-	for i := range k.s.Messages {
-		m := k.s.Messages[i]
+	for i := range c.s.Messages {
+		m := c.s.Messages[i]
 		if m.IsMalformed() && !m.Unreadable() {
 			r, v := record.Salvage(m.Record)
 			data, _ := withoutCutValue(r.Data, v)
 			m = record.NewMessage(withData(r, data))
-			m.Created, m.Parts = cmp.Or(m.Created, k.s.Messages[i].Created), k.s.Messages[i].Parts
+			m.Created, m.Parts = cmp.Or(m.Created, c.s.Messages[i].Created), c.s.Messages[i].Parts
 		}
-		k.cached = append(k.cached, &m)
+		c.readable = append(c.readable, &m)
 		parents[m.Parent] = true
 	}
-	slices.SortStableFunc(k.cached, func(a, b *record.Message) int { return cmp.Compare(a.ID, b.ID) })
-	for i, m := range k.cached[min(1, len(k.cached)):] {
-		m.Created = cmp.Or(max(m.Created, 0), k.cached[i].Created)
+	slices.SortStableFunc(c.readable, func(a, b *record.Message) int { return cmp.Compare(a.ID, b.ID) })
+	for i, m := range c.readable[min(1, len(c.readable)):] {
+		m.Created = cmp.Or(max(m.Created, 0), c.readable[i].Created)
 	}
-	slices.SortStableFunc(k.cached, func(a, b *record.Message) int { return cmp.Compare(a.Created, b.Created) })
+	slices.SortStableFunc(c.readable, func(a, b *record.Message) int { return cmp.Compare(a.Created, b.Created) })
 	role := ""
-	for _, m := range k.cached {
+	for _, m := range c.readable {
 		if m.Role != change.RoleUser && m.Role != change.RoleAssistant {
 			m.Role = roleOf(m, parents[m.ID], role)
 		}
 		role = m.Role
 	}
-	return k.cached
+	return c.readable
 }
 
 // workFolder returns the folder of the first answer that records where the agent worked, or "".
-func (k *facts) workFolder() string {
-	for _, m := range k.messages() {
+func (c *simulation) workFolder() string {
+	for _, m := range c.readableMessages() {
 		if folder := textAt(m.Data, "path", "cwd"); folder != "" {
 			return folder
 		}
@@ -107,8 +90,8 @@ func roleOf(m *record.Message, answered bool, before string) string {
 
 // messageContext returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
 // answer have the same agent and model.
-func (k *facts) messageContext(m *record.Message) schema.Context {
-	all := k.messages()
+func (c *simulation) messageContext(m *record.Message) schema.Context {
+	all := c.readableMessages()
 	at := slices.IndexFunc(all, func(x *record.Message) bool { return x.Ref == m.Ref })
 	own := all[at]
 	near := func(step int, match func(*record.Message) bool) *record.Message {
@@ -130,12 +113,12 @@ func (k *facts) messageContext(m *record.Message) schema.Context {
 		return x.ProviderID != "" && x.ModelID != "" && (own.ProviderID == "" || own.ProviderID == x.ProviderID) &&
 			(own.ModelID == "" || own.ModelID == x.ModelID)
 	})
-	folder := k.s.Directory
+	folder := c.s.Directory
 	if folder == "" { // workFolder reads all messages, so it is the last resort
-		folder = k.workFolder()
+		folder = c.workFolder()
 	}
 	return schema.Context{
-		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, k.s.Created, near(1,
+		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, c.s.Created, near(1,
 			func(x *record.Message) bool { return x.Created > 0 }).Created),
 		Agent:    cmp.Or(agentOf(own), agentOf(near(step, func(x *record.Message) bool { return agentOf(x) != "" }))),
 		Provider: cmp.Or(own.ProviderID, model.ProviderID), Model: cmp.Or(own.ModelID, model.ModelID),

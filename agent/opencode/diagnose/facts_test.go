@@ -17,11 +17,11 @@ func TestValuesOfDamagedMessage(t *testing.T) {
 			*m = rebuiltMessage(m, `{"role":"user","time":{"created":1}}`)
 		}
 	}
-	k := &facts{s: s}
-	if got := k.messageContext(&s.Messages[1]); got.Role != change.RoleAssistant || got.Model != "claude-x" {
+	c := &simulation{s: s}
+	if got := c.messageContext(&s.Messages[1]); got.Role != change.RoleAssistant || got.Model != "claude-x" {
 		t.Fatalf("of the damaged answer is known %+v, want its role and its model", got)
 	}
-	if got := k.messageContext(&s.Messages[0]).Model; got != "claude-x" {
+	if got := c.messageContext(&s.Messages[0]).Model; got != "claude-x" {
 		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
 	}
 }

@@ -60,7 +60,7 @@ func TestModelComesFromOneRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := replaced(s, withData(m.Record, data))
-		fixes := (&facts{s: broken}).recordFixes(finding{Code: render.FailureField, Ref: m.Ref})
+		fixes := recordFixes(&simulation{s: broken}, finding{Code: render.FailureField, Ref: m.Ref})
 		var got []byte
 		if len(fixes) > 0 {
 			got, _ = jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")

@@ -232,7 +232,7 @@ func isArchived(s *record.Session) bool {
 func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {
-			fixes = append(fixes, c.known().recordFixes(finding{Ref: f.Ref})...)
+			fixes = append(fixes, recordFixes(c, finding{Ref: f.Ref})...)
 		}
 	}
 	for i := range fixes {
@@ -240,5 +240,3 @@ func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.F
 	}
 	return fixes
 }
-
-func recordFixes(c *simulation, f finding) []repair.Fix { return c.known().recordFixes(f) }

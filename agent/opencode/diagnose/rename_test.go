@@ -25,7 +25,7 @@ func TestRename(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Insert(record.NewPart(r))
-			after := firstHolding(t, s, healthy, (&facts{s: s}).recordFixes(finding{Code: render.FailureScreen, Ref: to}), render.Profiles())
+			after := firstHolding(t, s, healthy, recordFixes(&simulation{s: s}, finding{Code: render.FailureScreen, Ref: to}), render.Profiles())
 			if after == nil || string(after.Messages[damage.Hello].Parts[2].Data) != string(p.Data) || after.Messages[damage.Hello].Parts[2].ID != p.ID {
 				t.Errorf("%s: a part called %s is not back at its place", version, to.Part)
 			}
@@ -52,7 +52,7 @@ func TestRenamePlace(t *testing.T) {
 				break
 			}
 		}
-		after := edited(t, s, (&facts{s: s}).recordFixes(finding{Code: render.FailureScreen, Ref: p.Ref})[0])
+		after := edited(t, s, recordFixes(&simulation{s: s}, finding{Code: render.FailureScreen, Ref: p.Ref})[0])
 		got := after.Messages[1].Part(c.want)
 		if got == nil || got.Text != "x" || len(after.Messages[1].Parts) != len(m.Parts) {
 			t.Errorf("%s: %s", c.name, records(after))
@@ -64,7 +64,7 @@ func TestRenamePlace(t *testing.T) {
 func TestNothingToComplete(t *testing.T) {
 	s := build(user(hi), answer(hi, `"type":"novelty","x":1`), user(hi))
 	ref := s.Messages[1].Parts[1].Ref
-	if fixes := (&facts{s: s}).recordFixes(finding{Code: render.FailureScreen, Ref: ref}); len(fixes) > 0 {
+	if fixes := recordFixes(&simulation{s: s}, finding{Code: render.FailureScreen, Ref: ref}); len(fixes) > 0 {
 		t.Errorf("%d fixes for a part of an unknown kind: %s", len(fixes), fixes[0].Text)
 	}
 }

@@ -32,7 +32,7 @@ func TestSalvagedRole(t *testing.T) {
 	} {
 		m := &c.s.Messages[c.lost]
 		s := replaced(c.s, damaged(m.Record, c.left, 0))
-		fixes := (&facts{s: s}).recordFixes(finding{Code: render.FailureUnreadable, Ref: m.Ref})
+		fixes := recordFixes(&simulation{s: s}, finding{Code: render.FailureUnreadable, Ref: m.Ref})
 		got := edited(t, s, fixes[0]).Message(m.ID)
 		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
 			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
@@ -55,7 +55,7 @@ func TestSalvagedTime(t *testing.T) {
 		m := &c.s.Messages[c.lost]
 		ref := m.Ref
 		s := replaced(c.s, damaged(m.Record, "", 0))
-		after := edited(t, s, (&facts{s: s}).recordFixes(finding{Code: render.FailureUnreadable, Ref: ref})[0])
+		after := edited(t, s, recordFixes(&simulation{s: s}, finding{Code: render.FailureUnreadable, Ref: ref})[0])
 		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
 			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
 		}

@@ -145,7 +145,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 		previous := *r
 		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		f := finding{Code: render.FailureUnreadable, Ref: r.Ref}
-		if n := len((&facts{s: s}).recordFixes(f)); n > 0 {
+		if n := len(recordFixes(&simulation{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
 		*r = previous
@@ -180,7 +180,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := (&facts{s: s}).recordFixes(finding{Code: render.FailureUnreadable, Ref: p.Ref})
+		fixes := recordFixes(&simulation{s: s}, finding{Code: render.FailureUnreadable, Ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {

@@ -151,7 +151,7 @@ func damaged(r change.Record, data string, class change.Class) change.Record {
 
 func fixesFor(s *record.Session, ref change.Ref) []repair.Fix {
 	f := finding{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
-	return (&facts{s: s}).recordFixes(f)
+	return recordFixes(&simulation{s: s}, f)
 }
 
 func edited(t *testing.T, s *record.Session, f repair.Fix) *record.Session {

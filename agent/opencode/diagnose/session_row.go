@@ -16,14 +16,14 @@ import (
 // sessionInfoFixes returns the fix of the session's own record. A file that cannot be parsed, or lacks a
 // field that the agent needs, is rebuilt from its readable data and from the messages.
 func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
-	k, s := c.known(), c.s
-	x := schema.Context{Project: cmp.Or(s.Info.Ref.Project, s.Project), Folder: cmp.Or(k.workFolder(), s.Directory)}
+	s := c.s
+	x := schema.Context{Project: cmp.Or(s.Info.Ref.Project, s.Project), Folder: cmp.Or(c.workFolder(), s.Directory)}
 	x.Time, x.Updated = sessionTimes(s)
 	switch {
 	case s.Info.Ref.Kind != change.KindSession || s.Info.Unreadable():
 		return nil
 	case s.Info.IsRow():
-		if !schema.IsAbsolute(x.Folder) || k.folder != nil && k.folder(x.Folder) != "" {
+		if !schema.IsAbsolute(x.Folder) || c.env.Folder(x.Folder) != "" {
 			x.Folder = "" // the agent then uses the folder that it was started in
 		}
 		return rowFixes(s, x)

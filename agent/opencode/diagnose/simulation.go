@@ -40,7 +40,7 @@ type cache struct {
 	cachedView   *render.View      // see [simulation.view]
 	requests     []settingRequest  // see [simulation.render]
 	cachedScreen *[]render.Failure // see [simulation.screen]
-	cachedFacts  *facts            // see [simulation.known]
+	readable     []*record.Message // see [simulation.readableMessages]
 }
 
 // An Environment has the inputs of a diagnosis besides the session and the request.
@@ -149,14 +149,6 @@ func (c *simulation) screenFailures() (found []render.Failure) {
 		}
 	}
 	return found
-}
-
-// known returns the facts of the session.
-func (c *simulation) known() *facts {
-	if c.cachedFacts == nil {
-		c.cachedFacts = &facts{s: c.s, folder: c.env.Folder}
-	}
-	return c.cachedFacts
 }
 
 // view returns the session as the agent reads it.
