@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
@@ -283,48 +284,24 @@ func (d *draft) ClearResult(call *request.Block) error {
 // its result are one record, so no part is added.
 func (d *draft) FailCall(call *request.Block, text string) error {
 	m, p, err := d.part(call.Ref())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if p.Call() == "" {
+	case p.Call() == "":
 		return errors.New("the call has no id of its own")
 	}
-	start, end := p.Start, m.Completed
-	if start == 0 {
-		start = m.Created
+	data, err := jsonedit.Set(p.Data, jsonedit.Quote(record.StatusError), "state", "status")
+	if err == nil {
+		data, err = jsonedit.Set(data, jsonedit.Quote(text), "state", "error")
 	}
-	if end == 0 {
-		end = m.LatestTime()
+	if err == nil {
+		data, _, err = schema.Complete(data, schema.Part, recordContext{m: m, p: p}.partContext())
 	}
-	data := p.Data
-	for _, f := range []struct {
-		path []string
-		raw  []byte
-		keep func(raw []byte) bool // reports whether the present value stays
-	}{
-		{[]string{"state", "status"}, jsonedit.Quote(record.StatusError), never},
-		{[]string{"state", "input"}, []byte("{}"), notNull},
-		{[]string{"state", "error"}, jsonedit.Quote(text), never},
-		{[]string{"state", "time"}, []byte("{}"), isObject},
-		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
-		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
-	} {
-		if raw, exists := jsonedit.Get(data, f.path...); exists && f.keep(raw) {
-			continue
-		}
-		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {
-			return fmt.Errorf("part %s: %w", p.ID, err)
-		}
+	if err != nil {
+		return fmt.Errorf("part %s: %w", p.ID, err)
 	}
 	*p = record.NewPart(withData(p.Record, data))
 	return nil
-}
-
-func never([]byte) bool        { return false }
-func notNull(raw []byte) bool  { return raw[0] != 'n' }
-func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
-func isNumber(raw []byte) bool {
-	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
 func (d *draft) DropItemIDs(ref change.Ref) error {

@@ -54,7 +54,7 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 			fields = bedrockFields
 		}
 		for _, field := range fields {
-			if raw, ok := jsonedit.Get(p.Data, "metadata", name, field); ok && notNull(raw) && string(raw) != "[]" {
+			if raw, ok := jsonedit.Get(p.Data, "metadata", name, field); ok && raw[0] != 'n' && string(raw) != "[]" {
 				paths = append(paths, []string{"metadata", name, field})
 			}
 		}

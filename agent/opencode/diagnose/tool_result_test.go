@@ -46,10 +46,10 @@ func TestToolResult(t *testing.T) {
 			want:  []string{signed, bash2, state(`"status":"error","input":{},"time":{"start":2500,"end":2500},` + cancelled)},
 		},
 		{
-			name: "end is the time of completion", req: latent,
+			name: "without times it starts and ends with the message", req: latent,
 			turn:  turn{"assistant", `"time":{"created":2000,"completed":2900}`, []string{state(`"status":"running","input":{},"time":null`)}},
 			found: "latent tool_result_missing msg_02/prt_0201; latent incomplete_record msg_02/prt_0201",
-			want:  []string{state(`"status":"error","input":{},"time":{"start":2000,"end":2900},` + cancelled)},
+			want:  []string{state(`"status":"error","input":{},"time":{"start":2000,"end":2000},` + cancelled)},
 		},
 		{
 			name: "it ends no earlier than it started", req: latent,
