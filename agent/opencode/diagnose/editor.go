@@ -112,19 +112,14 @@ func (d *draft) SetAside(record change.Ref) error {
 
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	_, p, err := d.part(b.Ref())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if p.Type == record.TypeText {
+	case p.Type == record.TypeText:
 		return p.ReplaceText(text)
 	}
-	id := p.ID
-	m, err := d.message(b.Ref())
-	if err != nil {
-		return err
-	}
-	m.Remove(b.Ref())
-	return d.injectAfter(m, id, text)
+	p.BecomeText(text)
+	return nil
 }
 
 func (d *draft) SetText(b *request.Block, text string) error {
@@ -364,7 +359,8 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	case err != nil:
 		return err
 	case p.Type == record.TypeFile:
-		return d.replaceByText(b.Ref(), func(raw []byte) string { return lineFor(raw, happened) })
+		p.BecomeText(lineFor(p.Data, happened))
+		return nil
 	case p.Type != record.TypeTool:
 		return fmt.Errorf("%s: no file", b.Ref())
 	}

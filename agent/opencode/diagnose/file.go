@@ -6,29 +6,11 @@ import (
 	"strings"
 
 	"mend/agent/opencode/render"
-	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/media"
 )
 
 // Fixes of files that the provider or the agent may refuse.
-
-// replaceByText replaces a part with a synthetic text, which textOf makes from the part's JSON.
-func (d *draft) replaceByText(ref change.Ref, textOf func(raw []byte) string) error {
-	m, err := d.message(ref)
-	if err != nil {
-		return err
-	}
-	at := searchPart(m.Parts, ref)
-	if at < 0 {
-		return fmt.Errorf("%s: no such part", ref)
-	}
-	text := d.s.NewTextPart(m, m.Parts[at].ID, textOf(m.Parts[at].Data))
-	m.Remove(ref)
-	text.Ref.Part = ref.Part
-	m.Insert(text)
-	return nil
-}
 
 // withType returns the file with the type of its data, and whether the stored type is different.
 func withType(raw []byte) ([]byte, bool) {

@@ -134,7 +134,7 @@ func TestThinkingDisabled(t *testing.T) {
 		},
 		{
 			name: "nothing else there", turn: answer(stepStart, signed, signed2, stepFinish), found: "broken empty_content_message msg_02/prt_0203", req: strip,
-			want: []string{stepStart, "prt_0203_mend|" + held, "prt_0204|" + stepFinish},
+			want: []string{stepStart, "prt_0203|" + held, "prt_0204|" + stepFinish},
 		},
 		{
 			name: "blank text there", turn: answer(stepStart, signed, blank), found: "broken empty_content_message msg_02/prt_0203", req: strip,

@@ -104,10 +104,7 @@ func (m *Message) Remove(ref change.Ref) {
 // columns, with the times, are copied from a part of the message; without one, from another part of the session or the
 // message itself, with the times of the message. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
-	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
-		Name: "synthetic",
-		Raw:  []byte("true"),
-	}})
+	return s.newPart(m, id, syntheticText(text))
 }
 
 // NewReasoning returns a new reasoning part, otherwise like [Session.NewTextPart].

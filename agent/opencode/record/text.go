@@ -26,6 +26,17 @@ func (p *Part) ReplaceText(text string) error {
 	return p.Set([]byte("true"), "synthetic")
 }
 
+// BecomeText replaces the part with a synthetic text. Its ids, mode and columns stay.
+func (p *Part) BecomeText(text string) {
+	*p = NewPart(Rewrite(p.Record, syntheticText(text)...))
+}
+
+func syntheticText(text string) []jsonedit.Member {
+	return []jsonedit.Member{
+		textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")},
+	}
+}
+
 // Free reports whether a new part of the message can have the id.
 func (m *Message) Free(id string) bool {
 	return change.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
