@@ -184,39 +184,3 @@ func TestSettleLostTranscript(t *testing.T) {
 		})
 	}
 }
-
-// The attributes of chattr apply to root, too.
-func TestAttributes(t *testing.T) {
-	set := func(path string, flag int, on bool) error {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
-		if flags &^= flag; on {
-			flags |= flag
-		}
-		return errors.Join(err, unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags))
-	}
-	for name, c := range map[string]struct {
-		path func(root string) string
-		flag int
-		why  string
-	}{
-		"append-only": {file, unix.STATX_ATTR_APPEND, "its attribute a forbids"},
-		"immutable":   {file, unix.STATX_ATTR_IMMUTABLE, "its attribute i forbids"},
-		"folder":      {func(root string) string { return filepath.Dir(file(root)) }, unix.STATX_ATTR_APPEND, "the attribute a of its folder"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			storetest.Put(t, root, transcript, content(t, newRoot(t)))
-			path := c.path(root)
-			if err := set(path, c.flag, true); err != nil {
-				t.Skip(err)
-			}
-			defer func() { _ = set(path, c.flag, false) }()
-			wantFixed(t, root, c.why)
-		})
-	}
-}

@@ -95,23 +95,22 @@ func (d *Dir) WriteProblem(below string) (string, error) {
 	if err != nil || !e.IsFile() {
 		return "", err
 	}
-	file, folder := ownfile.Quote("./"+below), ownfile.Quote("./"+path.Dir(below))
-	const do = "; run in the store's folder: "
-	switch uid := os.Geteuid(); {
-	case uid != 0 && uid != e.Owner.UID:
-		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, file), nil
-	case parent.attributes(name) != "":
-		return "its attribute " + parent.attributes(name) + " forbids changing it and undoing the change" + do + "sudo chattr -ai " + file, nil
-	case parent.isDenied(name, unix.W_OK):
-		return "you have no permission to write to it" + do + "chmod u+w " + file, nil
-	case parent.attributes(".") != "":
-		return "the attribute " + parent.attributes(".") + " of its folder forbids undoing a change" + do + "sudo chattr -ai " + folder, nil
-	case parent.isDenied(".", unix.W_OK|unix.X_OK):
-		return "its folder is not writable, so a change could not be undone" + do + "chmod u+w " + folder, nil
-	case d.attributes(".") != "" || d.isDenied(".", unix.W_OK|unix.X_OK):
-		return "the store's folder is not writable, so a change could not be undone" + do + "chmod u+w .", nil
+	if uid := os.Geteuid(); uid != 0 && uid != e.Owner.UID {
+		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, ownfile.Quote("./"+below)), nil
 	}
-	return "", nil
+	const noUndo = "is not writable, so a change could not be undone"
+	var why, at string
+	switch {
+	case parent.isDenied(name, unix.W_OK):
+		why, at = "you have no permission to write to it", "./"+below
+	case parent.isDenied(".", unix.W_OK|unix.X_OK):
+		why, at = "its folder "+noUndo, "./"+path.Dir(below)
+	case d.isDenied(".", unix.W_OK|unix.X_OK):
+		why, at = "the store's folder "+noUndo, "."
+	default:
+		return "", nil
+	}
+	return why + "; run in the store's folder: chmod u+w " + ownfile.Quote(at), nil
 }
 
 // isDenied reports whether the rights of a name forbid the access.

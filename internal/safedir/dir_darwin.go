@@ -1,4 +1,0 @@
-package safedir
-
-// attributes returns "": only Linux has these attributes.
-func (d *Dir) attributes(string) string { return "" }
