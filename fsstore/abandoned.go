@@ -3,7 +3,6 @@ package fsstore
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"mend/internal/safedir"
@@ -41,8 +40,7 @@ func (s *Store) ListAbandoned(owner string) ([]string, error) {
 // listNames returns the sorted names in the folder at p; none if p is not a folder.
 func listNames(root *safedir.Dir, p string) ([]string, error) {
 	d, err := root.Sub(p)
-	var strange *safedir.NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+	if safedir.IsMissing(err) {
 		return nil, nil
 	}
 	if err != nil {

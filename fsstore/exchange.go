@@ -107,8 +107,7 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 // does not exist.
 func (tx *transaction) removeFolder(op fileOp) error {
 	d, err := tx.parent(op)
-	var strange *safedir.NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+	if safedir.IsMissing(err) {
 		return nil
 	}
 	if err != nil {

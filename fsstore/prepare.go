@@ -159,12 +159,11 @@ func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change
 func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	for ; ; p = path.Dir(p) {
 		d, err := tx.root.Sub(p)
-		var strange *safedir.NotFolderError
 		if err == nil {
 			defer d.Close()
 			return d.Stat(".")
 		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange) || p == "." {
+		if !safedir.IsMissing(err) || p == "." {
 			return safedir.Entry{}, err
 		}
 	}

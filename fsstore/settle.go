@@ -64,8 +64,7 @@ func (tx *transaction) isDone() (bool, error) {
 // isConcurrentChange reports whether a call failed because another program changed the file or its
 // folder, rather than because of a full or broken disk.
 func isConcurrentChange(err error) bool {
-	var strange *safedir.NotFolderError
-	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
+	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || safedir.IsMissing(err)
 }
 
 // rollBack durably puts back every Pre that it can, newest first.

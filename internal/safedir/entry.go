@@ -74,8 +74,7 @@ func (e *Entry) LinkProblem(below string) string {
 // exist.
 func (d *Dir) LinkProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
-	var strange *NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+	if IsMissing(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -157,6 +156,13 @@ type NotFolderError struct {
 
 func (e *NotFolderError) Error() string {
 	return fmt.Sprintf("%s: it is %s, not a folder", e.Path, ownfile.KindName(e.Mode))
+}
+
+// IsMissing reports whether an error of [Dir.Sub] means that the folder does not exist: a name in its path is missing,
+// or is not a folder.
+func IsMissing(err error) bool {
+	_, strange := errors.AsType[*NotFolderError](err)
+	return strange || errors.Is(err, fs.ErrNotExist)
 }
 
 // ReadFailure returns the cause if err prevents only this file or folder from being

@@ -82,8 +82,7 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 // file does not exist.
 func (d *Dir) WriteProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
-	var strange *NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+	if IsMissing(err) {
 		return "", nil
 	}
 	if err != nil {

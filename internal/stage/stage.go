@@ -317,12 +317,11 @@ func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
 	call.WriteString("barrier")
 	for _, p := range folders {
 		d, err := a.Root.Sub(p)
-		var strange *safedir.NotFolderError
 		switch {
 		case err == nil:
 			d.Sync(b)
 			call.WriteString(" " + p)
-		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
+		case !safedir.IsMissing(err):
 			errs = append(errs, err)
 		}
 	}
