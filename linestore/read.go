@@ -1,9 +1,12 @@
 package linestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -12,56 +15,58 @@ import (
 // Read returns the content of the records, in the order of refs: nil for a missing record. The error
 // is about the first record that cannot be read.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-	images := make([]*change.Image, len(refs))
-	byPath := map[string][]int{}
-	for i, ref := range refs {
-		p, _, err := s.locate(change.Op{Ref: ref})
-		if err != nil {
-			return nil, fmt.Errorf("reading records: %w", err)
-		}
-		byPath[p] = append(byPath[p], i)
+	byPath, err := s.locateAll(refs)
+	if err != nil {
+		return nil, fmt.Errorf("reading records: %w", err)
 	}
-	for _, at := range byPath {
+	images := make(map[change.Ref]*change.Image, len(refs))
+	for p, ops := range byPath {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		ops := make([]change.Op, len(at))
-		for i, k := range at {
-			ops[i].Ref = refs[k]
-		}
-		if err := s.readOne(ops, func(i int, now *change.Image) { images[at[i]] = now }); err != nil {
+		if err := s.readTranscript(p, ops, images); err != nil {
 			return nil, fmt.Errorf("reading %v %s: %w", ops[0].Ref.Kind, ops[0].Ref, err)
 		}
 	}
-	return images, nil
+	list := make([]*change.Image, len(refs))
+	for i, ref := range refs {
+		list[i] = images[ref]
+	}
+	return list, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be changed, or whose change
+// locateAll returns ops on the records without images, by the path of their transcript.
+func (s *Store) locateAll(refs []change.Ref) (map[string][]lineOp, error) {
+	byPath := map[string][]lineOp{}
+	for _, ref := range refs {
+		p, op, err := s.locate(change.Op{Ref: ref})
+		if err != nil {
+			return nil, err
+		}
+		byPath[p] = append(byPath[p], op)
+	}
+	return byPath, nil
+}
+
+// CheckLinks returns a [*change.LinkedError] about the first transcript that cannot be changed, or whose change
 // could not be undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
+	byPath, err := s.locateAll(refs)
+	if err != nil {
+		return fmt.Errorf("looking at records: %w", err)
+	}
 	root, err := s.openRoot()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	seen := map[string]bool{}
-	for _, ref := range refs {
-		p, _, err := s.locate(change.Op{Ref: ref})
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return fmt.Errorf("looking at records: %w", err)
-		}
-		if seen[p] {
-			continue
-		}
-		seen[p] = true
+	for _, p := range slices.Sorted(maps.Keys(byPath)) {
 		why, err := whyLocked(root, p)
-		if err != nil {
+		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return fmt.Errorf("looking at %s: %w", p, err)
 		}
 		if why != "" {
+			ref := byPath[p][0].Ref
 			ref.Kind = change.KindSession
 			return &change.LinkedError{Ref: ref, Why: why}
 		}
@@ -80,9 +85,9 @@ func whyLocked(root *safedir.Dir, p string) (string, error) {
 	return root.WriteProblem(p)
 }
 
-// readOne reads records of one transcript.
-func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
-	tx, err := s.beginRead(ops)
+// readTranscript reads the records of one transcript into images.
+func (s *Store) readTranscript(p string, ops []lineOp, images map[change.Ref]*change.Image) error {
+	tx, err := s.open(p, ops)
 	if err != nil {
 		return err
 	}
@@ -95,31 +100,14 @@ func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 		return errors.New(why)
 	}
 	t := tx.newTranscript(e.Data)
-	for i := range tx.ops {
-		now := t.image(&tx.ops[i])
-		if tx.ops[i].whole() {
+	for i := range ops {
+		now := t.image(&ops[i])
+		if ops[i].whole() {
 			now.Mode = e.Mode.Perm()
 		}
-		set(i, now)
+		images[ops[i].Ref] = now
 	}
 	return nil
-}
-
-// beginRead is begin for a read, whose refs may name both a transcript and its lines.
-func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
-	tx, err := s.begin(ops[:1])
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range ops[1:] {
-		_, op, err := s.locate(o)
-		if err != nil {
-			tx.close()
-			return nil, err
-		}
-		tx.ops = append(tx.ops, op)
-	}
-	return tx, nil
 }
 
 func (tx *transaction) readTarget() (safedir.Entry, error) {

@@ -1,7 +1,6 @@
 package linestore
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -92,33 +91,36 @@ type transaction struct {
 // begin locates the ops and opens the folder of their transcript. The error wraps [change.ErrInvalid] if an op is not
 // valid, or if the ops are in several transcripts.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
-	tx := &transaction{Store: s}
+	located, in := make([]lineOp, 0, len(ops)), ""
 	for _, o := range ops {
 		p, op, err := s.locate(o)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 		}
-		if tx.path != "" && tx.path != p {
-			return nil, fmt.Errorf("%w: it changes %s and %s, and only one transcript can change at a time", change.ErrInvalid, tx.path, p)
+		if in != "" && in != p {
+			return nil, fmt.Errorf("%w: it changes %s and %s, and only one transcript can change at a time", change.ErrInvalid, in, p)
 		}
-		if tx.path = p; op.whole() && len(ops) > 1 {
+		if in = p; op.whole() && len(ops) > 1 {
 			return nil, fmt.Errorf("%w: it changes %s and lines of it", change.ErrInvalid, p)
 		}
-		tx.ops = append(tx.ops, op)
+		located = append(located, op)
 	}
-	tx.name = path.Base(tx.path)
-	var err error
-	if tx.root, err = s.openRoot(); err != nil {
+	return s.open(in, located)
+}
+
+// open opens the folder of the transcript at a path, which the ops are on.
+func (s *Store) open(p string, ops []lineOp) (*transaction, error) {
+	root, err := s.openRoot()
+	if err != nil {
 		return nil, err
 	}
-	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
-	var strange *safedir.NotFolderError
-	tx.dir, err = tx.root.Sub(path.Dir(tx.path))
-	if err != nil && !isMissing(err) && !errors.As(err, &strange) {
-		tx.root.Close()
+	dir, err := root.Sub(path.Dir(p))
+	if err != nil && !safedir.IsMissing(err) {
+		root.Close()
 		return nil, err
 	}
-	return tx, nil
+	own := stage.Area{Root: root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
+	return &transaction{Store: s, root: root, own: own, dir: dir, path: p, name: path.Base(p), ops: ops}, nil
 }
 
 func (tx *transaction) close() {
