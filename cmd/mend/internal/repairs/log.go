@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
@@ -33,7 +32,9 @@ type logFlags struct {
 	session, state, since, until, channel, actor string
 	rules                                        []string
 	verbose                                      bool
-	export                                       exportFlags
+
+	export           string // the file
+	withBytes, force bool
 }
 
 // Log returns the verb log.
@@ -77,7 +78,9 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of findings with this `RULE` (mend explain lists them)")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
-	f.export.add(fl)
+	fl.StringVar(&f.export, "export", "", "write the whole journal to this `FILE` as JSON Lines, or to standard output with -")
+	fl.BoolVar(&f.withBytes, "with-bytes", false, "with --export: also the contents before and after")
+	fl.BoolVar(&f.force, "force", false, "with --export: overwrite the file")
 	return cmd
 }
 
@@ -89,21 +92,21 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 		return frame.Usagef("--limit %d: want a number from 1", f.limit)
 	}
 	if n := len(names); n > 0 && isExport(names[n-1]) {
-		if cmd.Flags().Changed("export") || f.export.force || f.export.withBytes {
+		if cmd.Flags().Changed("export") || f.force || f.withBytes {
 			return frame.Usagef("--export, --force and --with-bytes are for the journal: they cannot be combined with the files of exports")
 		}
-		id := ""
+		name := f.session
 		if !isExport(names[0]) {
-			id, names = names[0], names[1:]
+			if name != "" {
+				return frame.Usagef("log accepts one session")
+			}
+			name, names = names[0], names[1:]
 		}
 		q, _, err := logQuery(env, f, frame.NamedSession{})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case id != "" && f.session != "":
-			return frame.Usagef("log accepts one session")
 		}
-		return logExports(ctx, env, id, f.session, names, q)
+		return logExports(ctx, env, name, names, q)
 	}
 	if err := frame.AtMostOne("repair")(cmd, names); err != nil {
 		return err
@@ -140,9 +143,9 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 		if q.Agent != "" || filters(q) {
 			return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a session or a filter")
 		}
-		return exportLog(ctx, env, f.export)
+		return exportLog(ctx, env, f)
 	}
-	if f.export.force || f.export.withBytes {
+	if f.force || f.withBytes {
 		return frame.Usagef("--with-bytes and --force need --export")
 	}
 	return listLog(env, q, none, f.verbose)
@@ -319,18 +322,6 @@ func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func(
 	return x
 }
 
-// exportFlags are the flags of log that export the journal.
-type exportFlags struct {
-	file             string
-	withBytes, force bool
-}
-
-func (f *exportFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.file, "export", "", "write the whole journal to this `FILE` as JSON Lines, or to standard output with -")
-	fl.BoolVar(&f.withBytes, "with-bytes", false, "with --export: also the contents before and after")
-	fl.BoolVar(&f.force, "force", false, "with --export: overwrite the file")
-}
-
 // An ExportAnswer is the answer of log.
 type ExportAnswer struct {
 	Repairs []show.RepairJSON `json:"repairs"`
@@ -348,7 +339,7 @@ type exportedJSON struct {
 }
 
 // exportLog writes the whole journal to a file.
-func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
+func exportLog(ctx context.Context, env *frame.Env, f logFlags) error {
 	var r journal.Report
 	export := func(w io.Writer) (err error) {
 		buffered := bufio.NewWriterSize(&termjson.LineWriter{To: w}, 1<<16)
@@ -358,16 +349,16 @@ func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
 		return buffered.Flush()
 	}
 	switch {
-	case f.file == "-" && env.JSON:
+	case f.export == "-" && env.JSON:
 		return frame.Usagef("--json and --export - cannot be used together")
-	case f.file == "-":
+	case f.export == "-":
 		return export(env)
 	}
-	if err := env.CreateFile(f.file, f.force, export); err != nil {
+	if err := env.CreateFile(f.export, f.force, export); err != nil {
 		return err
 	}
-	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
-	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(f.file), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
+	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.export, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
+	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(f.export), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
 		env.Say("%s The file contains texts of the conversations.", term.Warn("note:"))
 	}
@@ -380,14 +371,22 @@ func isExport(name string) bool {
 	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
 }
 
+// An exportedJournal is a journal that an export was read into, with the selected entries.
+type exportedJournal struct {
+	*mend.Journal
+	id      string
+	events  int // of several exports of one journal, the newest has the most
+	entries []change.Entry
+}
+
 type exportedEntry struct {
 	change.Entry
 	journal *mend.Journal
 }
 
-// logExports shows exports instead of the journal: the repair with the id, or the entries that q selects, of all
-// sessions or of one. An id that no export has names a session. Of several exports of one journal it uses the newest.
-func logExports(ctx context.Context, env *frame.Env, id, session string, files []string, q journal.Query) (left error) {
+// logExports shows exports instead of the journal: the repairs whose ids begin with name, or the entries that q selects,
+// of all sessions or of the one that name means. Of several exports of one journal it uses the newest.
+func logExports(ctx context.Context, env *frame.Env, name string, files []string, q journal.Query) (left error) {
 	limit := q.Limit
 	q.Limit = 0
 	dir, err := os.MkdirTemp("", "mend-log-")
@@ -395,10 +394,37 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 		return err
 	}
 	defer func() { left = errors.Join(left, os.RemoveAll(dir)) }()
+	all, left := readExports(ctx, env, dir, files, q)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if name != "" {
+		named := slices.DeleteFunc(slices.Clone(all), func(e exportedEntry) bool {
+			return !strings.HasPrefix(e.ID, name) && mend.OperationOf(e.Entry) != name
+		})
+		switch {
+		case len(named) > 0 && (limit > 0 || filters(q)):
+			return errFiltered
+		case len(named) > 0:
+			return fail.Worst(left, showExported(env, named))
+		}
+		if all, err = exportedSession(all, name); err != nil {
+			return fail.Worst(left, err)
+		}
+	}
+	if limit > 0 {
+		all = all[:min(len(all), limit)]
+	}
+	return fail.Worst(left, printExported(env, all))
+}
+
+// readExports returns the entries of exports that q selects, newest first. It skips exports that cannot be read, and
+// returns the worst of their errors. The journals that it reads the exports into are below dir.
+func readExports(ctx context.Context, env *frame.Env, dir string, files []string, q journal.Query) (all []exportedEntry, left error) {
 	var journals []exportedJournal
 	for i, file := range files {
-		x, err := readExport(ctx, mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i))), file, id, q)
-		if err != nil && ctx.Err() == nil {
+		x := exportedJournal{Journal: mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i)))}
+		if err := x.read(ctx, file, q); err != nil {
 			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
 			continue
 		}
@@ -409,38 +435,31 @@ func logExports(ctx context.Context, env *frame.Env, id, session string, files [
 			journals[at] = x
 		}
 	}
-	if named := func(x exportedJournal) bool { return len(x.entries) > 0 }; id != "" && left == nil && !slices.ContainsFunc(journals, named) {
-		id, session = "", id
-		for i, x := range journals {
-			if journals[i].entries, err = x.journal.Log(q); err != nil {
-				return err
-			}
-		}
-	}
-	var all []exportedEntry
 	for _, x := range journals {
 		for _, e := range x.entries {
-			all = append(all, exportedEntry{e, x.journal})
+			all = append(all, exportedEntry{e, x.Journal})
 		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case id != "" && (limit > 0 || filters(q)):
-		return errFiltered
-	case id != "":
-		return fail.Worst(left, showExported(env, all))
 	}
 	slices.SortStableFunc(all, func(a, b exportedEntry) int { return b.Time.Compare(a.Time) })
-	if session != "" {
-		if all, err = exportedSession(all, session); err != nil {
-			return fail.Worst(left, err)
-		}
+	return all, left
+}
+
+// read reads an export into the journal, which is empty, and selects entries.
+func (x *exportedJournal) read(ctx context.Context, file string, q journal.Query) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
 	}
-	if limit > 0 {
-		all = all[:min(len(all), limit)]
+	defer f.Close()
+	report, err := journal.ReadExport(ctx, f, x.Dir, "")
+	if err != nil {
+		return err
 	}
-	return fail.Worst(left, printExported(env, all))
+	if x.id, err = x.ID(); err == nil {
+		x.entries, err = x.Log(q)
+	}
+	x.events = report.Events
+	return err
 }
 
 // exportedSession returns the entries, newest first, of the session that the user names.
@@ -465,63 +484,12 @@ func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) 
 	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
-// An exportedJournal is the journal of an export, with the requested entries. Of several exports of one journal, the
-// one with the most events is the newest.
-type exportedJournal struct {
-	journal *mend.Journal
-	id      string
-	events  int
-	entries []change.Entry
-}
-
-// readExport writes an export into the empty journal l, and reads the requested entries.
-func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) (x exportedJournal, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return x, err
-	}
-	defer f.Close()
-	report, err := journal.ReadExport(ctx, f, l.Dir, "")
-	if err != nil {
-		return x, err
-	}
-	x = exportedJournal{journal: l, events: report.Events}
-	if x.id, err = l.ID(); err != nil {
-		return x, err
-	}
-	if id == "" {
-		x.entries, err = l.Log(q)
-		return x, err
-	}
-	q, err = l.Find(id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return x, nil
-	}
-	if err == nil {
-		x.entries, err = l.Log(q)
-	}
-	return x, err
-}
-
 // printExported prints a line for each entry, with the user and the machine that made it.
 func printExported(env *frame.Env, all []exportedEntry) error {
-	list, rows, hosts := []show.RepairJSON{}, [][]any{}, map[string]*mend.Journal{}
-	twice := map[string]bool{} // ids that two journals have
+	list, rows := []show.RepairJSON{}, [][]any{}
 	for _, e := range all {
-		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.journal
-		hosts[e.ID] = e.journal
-	}
-	for _, e := range all {
-		by := change.Actor{}
-		if e.Actor != nil {
-			by = *e.Actor
-		}
 		list = append(list, show.EntryJSON(e.Entry, nil))
-		row := show.EntryRow(env.Terminal, e.Entry, "")
-		if twice[e.ID] {
-			row[0] = term.Sprintf("%s@%s", row[0], term.OneLine(cmp.Or(by.Host, "unknown"), 40))
-		}
-		rows = append(rows, slices.Insert(row, 3, any(show.ActorName(&by))))
+		rows = append(rows, slices.Insert(show.EntryRow(env.Terminal, e.Entry, ""), 3, any(show.ActorName(cmp.Or(e.Actor, &change.Actor{})))))
 	}
 	env.SetAnswers(show.RepairsAnswer{Repairs: list})
 	return env.RunPager(func() error {
