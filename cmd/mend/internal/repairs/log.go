@@ -256,7 +256,7 @@ func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 	if env.JSON {
 		r := show.EntryJSON(e, ops)
 		r.Relate(related[e.ID])
-		r.Now = effect.JSON()
+		r.Now = show.NewEffectJSON(effect)
 		env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{r}})
 		return nil
 	}
@@ -313,12 +313,14 @@ func operationText(env *frame.Env, e change.Entry) string {
 }
 
 // effectOf compares an entry with its store as it is now. It releases the journal before that.
-func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func()) (x show.Effect) {
+func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func()) (x mend.Effect) {
 	c, err := frame.OpenEntryStore(ctx, env, e, false)
 	if release(); err == nil {
-		x.Effect, err = c.Effect(ctx, e)
+		x, err = c.Effect(ctx, e)
 	}
-	x.Unknown = err
+	if err != nil {
+		x.Refused = fmt.Errorf("not known: %w", err)
+	}
 	return x
 }
 

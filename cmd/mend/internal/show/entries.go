@@ -229,33 +229,22 @@ func sessionOfEntry(e change.Entry) any {
 // entryFaults returns the findings of an entry, each sentence once with its count.
 func entryFaults(e change.Entry) (texts []string) {
 	for _, f := range e.Cause.Findings {
-		texts = append(texts, times(f.Count)+term.Sentence(f.Why))
+		text := term.Sentence(f.Why)
+		if f.Count > 1 {
+			text = fmt.Sprintf("%d × %s", f.Count, text)
+		}
+		texts = append(texts, text)
 	}
-	if len(e.Cause.Findings) > 0 {
+	if len(texts) > 0 {
 		return texts
 	}
-	var old []string // of older versions: finding and fix in one text
-	numbers := map[string]int{}
-	for _, d := range e.Cause.Diagnoses {
-		if numbers[d]++; numbers[d] == 1 {
-			old = append(old, d)
-		}
-	}
-	for _, d := range old {
-		texts = append(texts, times(numbers[d])+term.OneLine(d, 1000))
+	for _, d := range e.Cause.Diagnoses { // of older versions: finding and fix in one text
+		texts = append(texts, term.OneLine(d, 1000))
 	}
 	if len(texts) == 0 {
 		texts = []string{CauseText(e)}
 	}
 	return texts
-}
-
-// times returns a prefix with the number of occurrences of a text, such as "3 × "; "" for one.
-func times(n int) string {
-	if n <= 1 {
-		return ""
-	}
-	return fmt.Sprintf("%d × ", n)
 }
 
 // entryError returns the API error that caused a repair.
@@ -312,7 +301,7 @@ func entryLosses(e change.Entry) []string {
 
 // Entry prints an entry in full. ops are its ops with images, nil if they were deleted; now may be nil; together names
 // the operation, "" for none.
-func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *Effect, together string) {
+func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *mend.Effect, together string) {
 	EntryHead(t, e, true)
 	if together != "" {
 		EntryLine(t, "Operation", together)
@@ -320,7 +309,7 @@ func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Relat
 	EntryList(t, "Follows", RelatedTexts(related.Follows))
 	EntryList(t, "Again", RelatedTexts(related.Again))
 	if now != nil {
-		EntryList(t, "Now", now.text())
+		EntryList(t, "Now", effectTexts(*now))
 	}
 	switch {
 	case ops == nil:
@@ -435,32 +424,8 @@ func (op Operation) Row(t *term.Terminal) []any {
 	return []any{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.State(), op.What(), "", op.Sessions()}
 }
 
-// An Effect is a [mend.Effect], or the reason why it is unknown.
-type Effect struct {
-	mend.Effect
-	Unknown error
-}
-
-// JSON returns the effect in the form of a JSON answer.
-func (x Effect) JSON() *EffectJSON {
-	if x.Unknown != nil {
-		return &EffectJSON{Why: "not known: " + x.Unknown.Error()}
-	}
-	j := &EffectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
-	if x.Planned {
-		j.Changes = &x.Changes
-	}
-	if x.Refused != nil {
-		j.Why = x.Refused.Error()
-	}
-	return j
-}
-
-// text describes the current records, and the effect of repeating the change.
-func (x Effect) text() (texts []string) {
-	if x.Unknown != nil {
-		return []string{"not known: " + x.Unknown.Error()}
-	}
+// effectTexts describes the current records of an entry, and the effect of repeating its change.
+func effectTexts(x mend.Effect) (texts []string) {
 	for _, t := range [...]struct {
 		n    int
 		what string

@@ -290,6 +290,18 @@ type EffectJSON struct {
 	Why     string `json:"why,omitempty"`
 }
 
+// NewEffectJSON converts an effect.
+func NewEffectJSON(x mend.Effect) *EffectJSON {
+	j := &EffectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
+	if x.Planned {
+		j.Changes = &x.Changes
+	}
+	if x.Refused != nil {
+		j.Why = x.Refused.Error()
+	}
+	return j
+}
+
 // Relate sets the entries that changed the same records before and after.
 func (r *RepairJSON) Relate(related mend.Related) {
 	r.Follows, r.Again = IDs(related.Follows), IDs(related.Again)
