@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/change"
 	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/live"
@@ -183,8 +184,8 @@ func TestUnaskedHealthy(t *testing.T) {
 			if f.Severity() != 0 && f.Fixable() {
 				t.Errorf("%s: session %s is broken: %v", name, f.Session.ID, f.Diagnoses)
 			}
-			q := live.Question{Session: live.SessionRef{ID: f.Session.ID, Directory: f.Session.Directory}, Deadline: time.Minute}
-			v := live.New(nil, unattended.New(c), live.Options{}).Look(t.Context(), live.Situation{Cause: live.BeforeRequest, Session: q.Session, Question: q})
+			q := live.Question{Session: f.Session.ID, Deadline: time.Minute}
+			v := live.New(nil, unattended.New(c), live.Options{}).Look(t.Context(), live.Situation{Cause: live.BeforeRequest, Head: change.Head{ID: q.Session}, Question: q})
 			if entry, err := v.Entry, v.Err; entry != "" || err != nil {
 				t.Errorf("%s: the question is answered with %q, %v", name, entry, err)
 			}

@@ -107,17 +107,17 @@ func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
 		retries, _ := s.retries.Get(c.parent)
 		retries = slices.DeleteFunc(slices.Clone(retries), func(at int64) bool { return now-at >= retryPeriod.Milliseconds() })
 		retry := o.Action == StuckRetry && len(retries) < maxRetries
-		text, ref := stuckText(c, silent, o.Action, retry), live.SessionRef{ID: id}
+		text := stuckText(c, silent, o.Action, retry)
 		if o.Action == StuckAbort || o.Action == StuckRetry {
-			actions = append(actions, action{kind: actAbort, session: ref})
+			actions = append(actions, action{kind: actAbort, session: id})
 		}
 		shown := showToast(stuckTitle, text, live.VariantWarning)
-		shown.session = ref
+		shown.session = id
 		actions = append(actions, shown)
 		if retry {
 			s.retries.Set(c.parent, append(retries, now))
 			p := live.Prompt{Parts: []live.PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
-			actions = append(actions, action{kind: actPrompt, session: live.SessionRef{ID: c.parent}, prompt: p})
+			actions = append(actions, action{kind: actPrompt, session: c.parent, prompt: p})
 		}
 	}
 	return s, actions
@@ -201,8 +201,8 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Unlock()
 	child, stuck := "", false
 	for _, a := range actions {
-		if a.kind != actPrompt && a.session.ID != child { // a prompt goes to the parent of child
-			child, stuck = a.session.ID, w.isWorking(ctx, a.session)
+		if a.kind != actPrompt && a.session != child { // a prompt goes to the parent of child
+			child, stuck = a.session, w.isWorking(ctx, a.session)
 			w.hook.Log().Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
 		switch {
@@ -230,8 +230,8 @@ func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 }
 
 // isWorking reports whether the agent is working in the session, according to the agent.
-func (w *childWatch) isWorking(ctx context.Context, s live.SessionRef) bool {
-	busy, err := w.hook.Agent().Busy(ctx, s)
+func (w *childWatch) isWorking(ctx context.Context, session string) bool {
+	busy, err := w.hook.Agent().Busy(ctx, session)
 	return busy && err == nil
 }
 

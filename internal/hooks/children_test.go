@@ -52,7 +52,7 @@ func childSteps(t *testing.T, reaction, steps string) string {
 		s, actions = watchChildren(s, e, o)
 		for _, a := range actions {
 			kind := map[actionKind]string{actToast: "toast", actAbort: "abort", actPrompt: "prompt"}[a.kind]
-			lines = append(lines, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session.ID, "ses_")))
+			lines = append(lines, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session, "ses_")))
 		}
 	}
 	return strings.Join(lines, ", ")

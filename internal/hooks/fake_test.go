@@ -52,11 +52,11 @@ func (f *fakeAgent) count(verb string) int {
 	return len(slices.DeleteFunc(f.recordedCalls(), func(call string) bool { return strings.Fields(call)[0] != verb }))
 }
 
-func (f *fakeAgent) Messages(context.Context, live.SessionRef, int) ([]live.Message, error) {
+func (f *fakeAgent) Messages(context.Context, string, int) ([]live.Message, error) {
 	return f.messages, f.record("messages")
 }
 
-func (f *fakeAgent) Busy(context.Context, live.SessionRef) (bool, error) {
+func (f *fakeAgent) Busy(context.Context, string) (bool, error) {
 	err := f.record("busy")
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,19 +69,19 @@ func (f *fakeAgent) setBusy(busy bool) {
 	f.busy = busy
 }
 
-func (f *fakeAgent) Abort(context.Context, live.SessionRef) error { return f.record("abort") }
+func (f *fakeAgent) Abort(context.Context, string) error { return f.record("abort") }
 
-func (f *fakeAgent) Toast(_ context.Context, _ string, t live.Toast) error {
+func (f *fakeAgent) Toast(_ context.Context, t live.Toast) error {
 	f.toasts = append(f.toasts, t)
 	return f.record("toast")
 }
 
-func (f *fakeAgent) Prompt(_ context.Context, _ live.SessionRef, p live.Prompt) error {
+func (f *fakeAgent) Prompt(_ context.Context, _ string, p live.Prompt) error {
 	f.prompts = append(f.prompts, p)
 	return f.record("prompt")
 }
 
-func (f *fakeAgent) Publish(_ context.Context, _, event string) error {
+func (f *fakeAgent) Publish(_ context.Context, event string) error {
 	if f.silent {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (f *fakeAgent) Models(context.Context) ([]live.Model, error) {
 	return f.models, f.errors["models"]
 }
 
-func (f *fakeAgent) Parent(context.Context, live.SessionRef) (string, error) {
+func (f *fakeAgent) Parent(context.Context, string) (string, error) {
 	return f.parent, f.errors["parent"]
 }
 

@@ -36,7 +36,6 @@ type fallback struct {
 // A fallbackSession is a session with its state.
 type fallbackSession struct {
 	state fallbackState
-	ref   live.SessionRef
 	child bool // another session waits for it
 
 	located bool // child has been looked up
@@ -44,7 +43,7 @@ type fallbackSession struct {
 
 // A pendingEvent is an event that is not handled yet.
 type pendingEvent struct {
-	ref     live.SessionRef
+	session string
 	event   fallbackEvent
 	actions []action // if set, they are done instead of passing the event to the policy
 }
@@ -61,7 +60,7 @@ func (f *fallback) accept(e live.Event) {
 		f.stepLocked(id, fe)
 		return
 	}
-	f.queueLocked(pendingEvent{ref: live.SessionRef{ID: id, Directory: e.Directory}, event: fe})
+	f.queueLocked(pendingEvent{session: id, event: fe})
 }
 
 // decode returns the event for the policy. Errors that the session recovery handles are left out.
@@ -154,12 +153,12 @@ func (f *fallback) ask(q live.Question) *live.Model {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	actions := f.stepLocked(q.Session.ID, fallbackEvent{kind: sawQuestion, at: f.now(), model: *q.Model, agent: q.Agent, named: q.Named})
+	actions := f.stepLocked(q.Session, fallbackEvent{kind: sawQuestion, at: f.now(), model: *q.Model, agent: q.Agent, named: q.Named})
 	i := slices.IndexFunc(actions, func(a action) bool { return a.kind == actModel })
 	if i < 0 {
 		return nil
 	}
-	f.queueLocked(pendingEvent{ref: q.Session, actions: slices.Delete(slices.Clone(actions), i, i+1)})
+	f.queueLocked(pendingEvent{session: q.Session, actions: slices.Delete(slices.Clone(actions), i, i+1)})
 	return &actions[i].model
 }
 
@@ -197,7 +196,7 @@ func (f *fallback) take() []pendingEvent {
 	f.pending = nil
 	for id, at := range f.waiting {
 		if !now.Before(at) {
-			todo = append(todo, pendingEvent{ref: live.SessionRef{ID: id}, event: fallbackEvent{kind: sawTime, at: now}})
+			todo = append(todo, pendingEvent{session: id, event: fallbackEvent{kind: sawTime, at: now}})
 		}
 	}
 	maps.DeleteFunc(f.cooling, func(_ string, until time.Time) bool { return now.After(until) })
@@ -217,18 +216,17 @@ func (f *fallback) timeUntilDue() time.Duration {
 
 // handle handles one event. If an action fails, the policy gets sawFailure.
 func (f *fallback) handle(ctx context.Context, p pendingEvent) {
-	id := p.ref.ID
+	id := p.session
 	if p.event.kind == sawDeleted {
 		f.mu.Lock()
 		f.sessions.Remove(id)
 		delete(f.waiting, id)
 		f.mu.Unlock()
-		f.announce(ctx, p.ref)
+		f.announce(ctx, id)
 		return
 	}
-	s := f.locate(p.ref)
 	if p.event.isFailure() || p.event.kind == sawPrompt { // before an answer there is time to ask the agent
-		f.learn(ctx, s)
+		f.learn(ctx, id)
 	}
 	actions := p.actions
 	if actions == nil {
@@ -237,12 +235,12 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		f.mu.Unlock()
 	}
 	log := f.watch.Log().With("session", id, "fallback", true)
-	f.announce(ctx, s.ref)
-	defer f.announce(ctx, s.ref)
+	f.announce(ctx, id)
+	defer f.announce(ctx, id)
 	for len(actions) > 0 {
 		a := actions[0]
 		actions = actions[1:]
-		err := f.perform(ctx, s.ref, a, log)
+		err := f.perform(ctx, id, a, log)
 		if err == nil {
 			continue
 		}
@@ -258,61 +256,52 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 }
 
 // announce reports once that the change of a model has begun, and once that it has ended.
-func (f *fallback) announce(ctx context.Context, ref live.SessionRef) {
+func (f *fallback) announce(ctx context.Context, id string) {
 	f.mu.Lock()
-	s, _ := f.sessions.Get(ref.ID)
-	end, changing := f.changing[ref.ID], s.state.phase != phaseNone
-	delete(f.changing, ref.ID)
+	s, _ := f.sessions.Get(id)
+	end, changing := f.changing[id], s.state.phase != phaseNone
+	delete(f.changing, id)
 	f.mu.Unlock()
 	switch {
 	case changing && end == nil:
-		end = f.watch.Begin(ctx, ref)
+		end = f.watch.Begin(ctx, id)
 	case !changing && end != nil:
 		end()
 	}
 	if changing {
 		f.mu.Lock()
-		f.changing[ref.ID] = end
+		f.changing[id] = end
 		f.mu.Unlock()
 	}
-}
-
-// locate returns the session with its directory.
-func (f *fallback) locate(ref live.SessionRef) fallbackSession {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, _ := f.sessions.Get(ref.ID)
-	if s.ref.ID == "" || ref.Directory != "" {
-		s.ref = ref
-		f.sessions.Set(ref.ID, s)
-	}
-	return s
 }
 
 // modelsAge is the time for which the list of the agent's models is used.
 const modelsAge = 5 * time.Minute
 
 // learn asks the agent for the facts that the policy needs to handle a failure.
-func (f *fallback) learn(ctx context.Context, s fallbackSession) {
+func (f *fallback) learn(ctx context.Context, id string) {
+	f.mu.Lock()
+	s, _ := f.sessions.Get(id)
+	f.mu.Unlock()
 	if !s.located {
-		f.learnParent(ctx, s.ref)
+		f.learnParent(ctx, id)
 	}
 	if f.asked.IsZero() || f.now().Sub(f.asked) >= modelsAge {
 		f.learnModels(ctx)
 	}
 }
 
-func (f *fallback) learnParent(ctx context.Context, ref live.SessionRef) {
-	parent, err := f.agent.Parent(ctx, ref)
+func (f *fallback) learnParent(ctx context.Context, id string) {
+	parent, err := f.agent.Parent(ctx, id)
 	if err != nil {
-		f.watch.Log().Debug("asking for the parent of a session", "session", ref.ID, "error", err)
+		f.watch.Log().Debug("asking for the parent of a session", "session", id, "error", err)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, _ := f.sessions.Get(ref.ID)
+	s, _ := f.sessions.Get(id)
 	s.child, s.located = parent != "", true
-	f.sessions.Set(ref.ID, s)
+	f.sessions.Set(id, s)
 }
 
 func (f *fallback) learnModels(ctx context.Context) {
@@ -333,18 +322,18 @@ func (f *fallback) learnModels(ctx context.Context) {
 
 var errNewer = errors.New("the session has a newer prompt")
 
-func (f *fallback) perform(ctx context.Context, ref live.SessionRef, a action, log *slog.Logger) error {
-	a.session = ref
+func (f *fallback) perform(ctx context.Context, id string, a action, log *slog.Logger) error {
+	a.session = id
 	switch a.kind {
 	case actToast:
 		log.Info("model fallback", "toast", a.toast.Message)
 	case actAbort:
-		if err := f.checkNewest(ctx, ref); err != nil {
+		if err := f.checkNewest(ctx, id); err != nil {
 			return err
 		}
-		f.watch.ExpectEnd(ref.ID)
+		f.watch.ExpectEnd(id)
 	case actPrompt:
-		if err := f.awaitIdle(ctx, ref); err != nil {
+		if err := f.awaitIdle(ctx, id); err != nil {
 			return err
 		}
 	default: // done immediately
@@ -354,27 +343,27 @@ func (f *fallback) perform(ctx context.Context, ref live.SessionRef, a action, l
 
 // awaitIdle returns when the session is idle and ready for the prompt that continues its turn. It returns an
 // error if the session stays busy, or has a newer prompt.
-func (f *fallback) awaitIdle(ctx context.Context, ref live.SessionRef) error {
+func (f *fallback) awaitIdle(ctx context.Context, id string) error {
 	release, err := f.watch.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := f.watch.AwaitIdle(ctx, ref); err != nil {
+	if err := f.watch.AwaitIdle(ctx, id); err != nil {
 		return err
 	}
-	return f.checkNewest(ctx, ref)
+	return f.checkNewest(ctx, id)
 }
 
 // checkNewest returns an error if the session has a newer prompt than the policy knows, for example from
 // another mend.
-func (f *fallback) checkNewest(ctx context.Context, ref live.SessionRef) error {
-	ms, err := f.agent.Messages(ctx, ref, 2)
+func (f *fallback) checkNewest(ctx context.Context, id string) error {
+	ms, err := f.agent.Messages(ctx, id, 2)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
-	s, _ := f.sessions.Get(ref.ID)
+	s, _ := f.sessions.Get(id)
 	f.mu.Unlock()
 	for _, m := range ms {
 		if m.Info.Role == change.RoleUser && m.Info.Time.CreationTime > s.state.prompt.Time.CreationTime {

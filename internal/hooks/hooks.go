@@ -34,7 +34,7 @@ type Agent interface {
 	// Models returns the models that the agent can use.
 	Models(ctx context.Context) ([]live.Model, error)
 	// Parent returns the id of the session that waits for this one, or "".
-	Parent(ctx context.Context, s live.SessionRef) (string, error)
+	Parent(ctx context.Context, session string) (string, error)
 }
 
 // Hooks are the hooks that are on. Accept, Answer and Model may be called from any goroutine.
@@ -133,7 +133,7 @@ func (h *Hooks) Answer(ctx context.Context, q live.Question) (r live.Reply, ok b
 	case q.Hook == live.HookTool && h.guard != nil && q.Call != nil:
 		ctx, cancel := context.WithTimeout(ctx, q.Deadline)
 		defer cancel()
-		r.Refuse = h.guard.check(ctx, *q.Call, q.Session.Directory)
+		r.Refuse = h.guard.check(ctx, *q.Call, q.Directory)
 	case q.Hook == live.HookRequest && h.explain:
 		r.Append = explainToolErrors(q.Failed)
 	default:

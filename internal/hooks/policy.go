@@ -13,7 +13,7 @@ import (
 // An action is one step that a policy asks for. kind determines which of the other fields count.
 type action struct {
 	kind    actionKind
-	session live.SessionRef
+	session string
 	toast   live.Toast
 	prompt  live.Prompt
 	model   live.Model
@@ -40,7 +40,7 @@ func showToast(title, text, variant string) action {
 func execute(ctx context.Context, h *live.Hook, a action) (err error) {
 	switch a.kind {
 	case actToast:
-		h.Toast(ctx, a.session.Directory, a.toast)
+		h.Toast(ctx, a.toast)
 	case actAbort:
 		err = h.Agent().Abort(ctx, a.session)
 	case actPrompt:
@@ -48,7 +48,7 @@ func execute(ctx context.Context, h *live.Hook, a action) (err error) {
 	case actModel, actCool: // these are not calls to the agent
 	}
 	if err != nil {
-		h.Log().Warn("carrying out what a policy decided", "session", a.session.ID, "error", err)
+		h.Log().Warn("carrying out what a policy decided", "session", a.session, "error", err)
 	}
 	return err
 }

@@ -14,17 +14,17 @@ import (
 type Agent interface {
 	// Messages returns the newest messages of a session, oldest first. It returns
 	// at most limit messages, or all if limit is 0.
-	Messages(ctx context.Context, s SessionRef, limit int) ([]Message, error)
+	Messages(ctx context.Context, session string, limit int) ([]Message, error)
 	// Busy reports whether the agent is working in the session.
-	Busy(ctx context.Context, s SessionRef) (bool, error)
+	Busy(ctx context.Context, session string) (bool, error)
 	// Abort ends the current turn of the session. It does nothing to an idle one.
-	Abort(ctx context.Context, s SessionRef) error
-	// Toast shows a toast to a user who has the directory open.
-	Toast(ctx context.Context, directory string, t Toast) error
+	Abort(ctx context.Context, session string) error
+	// Toast shows a toast to the user.
+	Toast(ctx context.Context, t Toast) error
 	// Prompt sends a prompt to the session and does not wait for the turn.
-	Prompt(ctx context.Context, s SessionRef, p Prompt) error
+	Prompt(ctx context.Context, session string, p Prompt) error
 	// Publish passes an event to the agent's other plugins.
-	Publish(ctx context.Context, directory, event string) error
+	Publish(ctx context.Context, event string) error
 }
 
 // The events that are published, each followed by a space and the id of the session.
@@ -32,13 +32,6 @@ const (
 	recoveryStarted  = "mend.recovery.started"
 	recoveryFinished = "mend.recovery.finished"
 )
-
-// A SessionRef names a session. Directory is the session's directory; "" means the directory in which the agent was
-// started.
-type SessionRef struct {
-	ID        string
-	Directory string
-}
 
 // A Toast is a notification on the agent's screen. Duration is in milliseconds; a [Hook] replaces 0.
 type Toast struct {

@@ -52,7 +52,7 @@ type attempt struct {
 func (h *Hook) newAttempt(s Situation) *attempt {
 	return &attempt{
 		Hook: h, row: rowOf(s.Cause), Situation: s, late: s.Cause == AtStart,
-		log: h.opt.Log.With("session", s.Session.ID), end: func() {},
+		log: h.opt.Log.With("session", s.Head.ID), end: func() {},
 	}
 }
 
@@ -113,24 +113,24 @@ func (a *attempt) start(ctx context.Context) error {
 	if a.begun {
 		return nil
 	}
-	if a.limited && !a.late && !a.dedupe.attempt(a.Session.ID) {
+	if a.limited && !a.late && !a.dedupe.attempt(a.Head.ID) {
 		return errLimit
 	}
 	a.begun = true
 	if !a.late {
-		a.end = a.Begin(ctx, a.Session)
+		a.end = a.Begin(ctx, a.Head.ID)
 	}
 	if !a.since.IsZero() {
-		if entry, err := a.store.LastChange(ctx, a.Session.ID, a.since); entry != "" || err != nil {
+		if entry, err := a.store.LastChange(ctx, a.Head.ID, a.since); entry != "" || err != nil {
 			return cmp.Or(err, error(changedError{entry}))
 		}
 	}
 	if a.aborts && !a.late {
-		if err := a.agent.Abort(ctx, a.Session); err != nil {
+		if err := a.agent.Abort(ctx, a.Head.ID); err != nil {
 			a.log.Warn("aborting the session", "error", err)
 		}
 		if n := notices[a.err.Class]; n.title != "" && !isExplainOnly(a.err.Class) {
-			a.Toast(ctx, a.Session.Directory, Toast{n.title, n.message, VariantWarning, announceTime})
+			a.Toast(ctx, Toast{n.title, n.message, VariantWarning, announceTime})
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (a *attempt) apply(ctx context.Context) (entry string, err error) {
 		return entry, err
 	}
 	for n := 0; ; n++ {
-		entry, a.result, err = a.store.Repair(ctx, change.Head{ID: a.Session.ID}, req, nil)
+		entry, a.result, err = a.store.Repair(ctx, change.Head{ID: a.Head.ID}, req, nil)
 		if !errors.Is(err, repair.ErrBusy) || a.patient || n == len(busyDelays) {
 			return entry, err
 		}
@@ -179,15 +179,15 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
 		return err
 	case a.patient && errors.Is(err, repair.ErrBusy):
-		a.dedupe.progress(a.Session.ID)
+		a.dedupe.progress(a.Head.ID)
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.dedupe.progress(a.Session.ID) // without a try, the attempt does not count
+			a.dedupe.progress(a.Head.ID) // without a try, the attempt does not count
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
-			a.Toast(ctx, a.Session.Directory, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
+			a.Toast(ctx, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
 		}
 		return err
 	case err != nil && !a.reported:
@@ -230,19 +230,19 @@ func (a *attempt) showRepair(ctx context.Context, entry string) {
 		if a.done != nil {
 			text = a.done(a, entry)
 		}
-		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, VariantSuccess, resultTime})
+		a.Toast(ctx, Toast{a.toastTitle(), text, VariantSuccess, resultTime})
 	}
 	switch {
 	case a.resumes != nil && a.resumes(a) && ctx.Err() == nil:
 		a.resume(ctx) // the prompt counts as an attempt, so that it cannot loop
 	case a.limited:
-		a.dedupe.progress(a.Session.ID)
+		a.dedupe.progress(a.Head.ID)
 	}
 }
 
 func (a *attempt) show(ctx context.Context, text, variant string) {
 	if a.reported && !a.late && !a.quiet && text != "" {
-		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, variant, resultTime})
+		a.Toast(ctx, Toast{a.toastTitle(), text, variant, resultTime})
 	}
 }
 

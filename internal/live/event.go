@@ -83,7 +83,6 @@ func (e *Event) Decode() (p Properties, err error) {
 	default:
 		p.SessionID = cmp.Or(p.SessionID, p.Part.SessionID)
 	}
-	p.Info.Directory = e.Directory
 	if p.SessionID == "" {
 		return p, nil
 	}
@@ -102,7 +101,7 @@ func (e *Event) decode() (update, error) {
 	u := update{session: p.SessionID, idle: e.Idle(p), deleted: e.Type == EventDeleted}
 	switch i := &p.Info; {
 	case e.Type == EventError:
-		u.failure = &Info{SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
+		u.failure = &Info{SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error}
 	case e.Type != EventMessage:
 	case i.Role == change.RoleUser:
 		u.prompted, u.prompt = true, i.ID

@@ -63,7 +63,7 @@ func (f *fakeAgent) count(verb string) int {
 	return n
 }
 
-func (f *fakeAgent) Messages(_ context.Context, _ SessionRef, limit int) ([]Message, error) {
+func (f *fakeAgent) Messages(_ context.Context, _ string, limit int) ([]Message, error) {
 	if err := f.record("messages"); err != nil {
 		return nil, err
 	}
@@ -75,27 +75,27 @@ func (f *fakeAgent) Messages(_ context.Context, _ SessionRef, limit int) ([]Mess
 	return f.messages, nil
 }
 
-func (f *fakeAgent) Busy(context.Context, SessionRef) (bool, error) {
+func (f *fakeAgent) Busy(context.Context, string) (bool, error) {
 	err := f.record("busy")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.busy, err
 }
 
-func (f *fakeAgent) Abort(context.Context, SessionRef) error { return f.record("abort") }
+func (f *fakeAgent) Abort(context.Context, string) error { return f.record("abort") }
 
-func (f *fakeAgent) Toast(_ context.Context, _ string, t Toast) error {
+func (f *fakeAgent) Toast(_ context.Context, t Toast) error {
 	f.toasts = append(f.toasts, t)
 	return f.record("toast")
 }
 
-func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
+func (f *fakeAgent) Prompt(_ context.Context, _ string, p Prompt) error {
 	f.prompts = append(f.prompts, p)
 	return f.record("prompt")
 }
 
 // Publish records "started ID" or "finished ID".
-func (f *fakeAgent) Publish(_ context.Context, _, event string) error {
+func (f *fakeAgent) Publish(_ context.Context, event string) error {
 	what := strings.TrimPrefix(event, "mend.recovery.")
 	err := f.record("%s", what)
 	if f.began != nil && strings.HasPrefix(what, "started") {
@@ -160,21 +160,21 @@ func (f *fakeAgent) KnowsVersion(version string) (string, bool, bool) {
 
 // recover judges a session after an error, and reports whether it was repaired.
 func (h *Hook) recover(ctx context.Context, i Info) bool {
-	return h.Look(ctx, Situation{Cause: AfterError, Session: SessionRef{i.SessionID, i.Directory}, Failure: i}).Entry != ""
+	return h.Look(ctx, Situation{Cause: AfterError, Head: change.Head{ID: i.SessionID}, Failure: i}).Entry != ""
 }
 
 // idle does the same with an idle session.
 func (h *Hook) idle(ctx context.Context) bool {
-	return h.Look(ctx, Situation{Cause: AtIdle, Session: SessionRef{ID: "ses_1"}}).Entry != ""
+	return h.Look(ctx, Situation{Cause: AtIdle, Head: change.Head{ID: "ses_1"}}).Entry != ""
 }
 
 // overflow judges a session with a request that was too long.
 func (h *Hook) overflow(ctx context.Context) {
-	h.Look(ctx, Situation{Cause: AfterOverflow, Session: SessionRef{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
+	h.Look(ctx, Situation{Cause: AfterOverflow, Head: change.Head{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
 }
 
 func (h *Hook) ask(ctx context.Context, q Question) (entry string, err error) {
-	v := h.Look(ctx, Situation{Cause: BeforeRequest, Session: q.Session, Question: q})
+	v := h.Look(ctx, Situation{Cause: BeforeRequest, Head: change.Head{ID: q.Session}, Question: q})
 	return v.Entry, v.Err
 }
 

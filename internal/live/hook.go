@@ -74,9 +74,9 @@ func (h *Hook) Log() *slog.Logger { return h.opt.Log }
 
 // Begin tells the other plugins of the agent that a recovery of the session begins. end tells them that it
 // has ended.
-func (h *Hook) Begin(ctx context.Context, s SessionRef) (end func()) {
+func (h *Hook) Begin(ctx context.Context, session string) (end func()) {
 	publish := func(event string) {
-		if err := h.agent.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
+		if err := h.agent.Publish(ctx, event+" "+session); err != nil {
 			h.opt.Log.Debug("publishing a recovery", "error", err)
 		}
 	}
@@ -106,12 +106,12 @@ func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 }
 
 // Toast shows a toast. An error is only logged.
-func (h *Hook) Toast(ctx context.Context, directory string, t Toast) {
+func (h *Hook) Toast(ctx context.Context, t Toast) {
 	if h.opt.NoToasts {
 		return
 	}
 	t.Duration = cmp.Or(t.Duration, int(cmp.Or(h.opt.ToastTime, defaultToastTime).Milliseconds()))
-	if err := h.agent.Toast(ctx, directory, t); err != nil {
+	if err := h.agent.Toast(ctx, t); err != nil {
 		h.opt.Log.Debug("showing a toast", "error", err)
 	}
 }
@@ -120,14 +120,14 @@ func (h *Hook) Toast(ctx context.Context, directory string, t Toast) {
 var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
 
 // Busy reports whether the agent may be working in the session.
-func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {
-	busy, err := h.agent.Busy(ctx, s)
+func (h *Hook) Busy(ctx context.Context, session string) bool {
+	busy, err := h.agent.Busy(ctx, session)
 	return busy || err != nil
 }
 
 // AwaitIdle waits while the agent works in the session. It returns an error if the agent still works after some time.
-func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
-	for n := 0; h.Busy(ctx, s); n++ {
+func (h *Hook) AwaitIdle(ctx context.Context, session string) error {
+	for n := 0; h.Busy(ctx, session); n++ {
 		if n == len(busyDelays) {
 			return errWorking
 		}
@@ -154,9 +154,9 @@ type noAgent struct{}
 
 var errNoAgent = errors.New("no agent is connected")
 
-func (noAgent) Messages(context.Context, SessionRef, int) ([]Message, error) { return nil, errNoAgent }
-func (noAgent) Busy(context.Context, SessionRef) (bool, error)               { return false, nil }
-func (noAgent) Abort(context.Context, SessionRef) error                      { return nil }
-func (noAgent) Toast(context.Context, string, Toast) error                   { return nil }
-func (noAgent) Publish(context.Context, string, string) error                { return nil }
-func (noAgent) Prompt(context.Context, SessionRef, Prompt) error             { return errNoAgent }
+func (noAgent) Messages(context.Context, string, int) ([]Message, error) { return nil, errNoAgent }
+func (noAgent) Busy(context.Context, string) (bool, error)               { return false, nil }
+func (noAgent) Abort(context.Context, string) error                      { return nil }
+func (noAgent) Toast(context.Context, Toast) error                       { return nil }
+func (noAgent) Publish(context.Context, string) error                    { return nil }
+func (noAgent) Prompt(context.Context, string, Prompt) error             { return errNoAgent }

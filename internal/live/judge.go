@@ -26,8 +26,7 @@ const (
 // A Situation is a session with the cause to judge it.
 type Situation struct {
 	Cause   Cause
-	Session SessionRef
-	Head    change.Head // of the session in the store; if empty, it is looked up
+	Head    change.Head // of the session in the store; with only an ID, it is looked up
 	Failure Info        // the message that failed; without an id, the newest
 	At      time.Time   // when an overflow was reported
 
@@ -47,12 +46,6 @@ type Verdict struct {
 // Look examines a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs the
 // session and reports the repair. The plugin, the hooks and "mend watch" all use it.
 func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
-	if s.Session.ID == "" {
-		s.Session = SessionRef{s.Head.ID, s.Head.Directory}
-	}
-	if s.Head.ID == "" {
-		s.Head.ID = s.Session.ID
-	}
 	if err := change.ValidateID(s.Head.ID); err != nil {
 		return Verdict{Err: err}
 	}
@@ -68,7 +61,7 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 		if a.info.Role != change.RoleAssistant || !a.info.HasError() || !h.handles(a.err.Class) {
 			return v
 		}
-		h.noteRefusal(s.Session.ID, a.err)
+		h.noteRefusal(s.Head.ID, a.err)
 	case AfterOverflow:
 		a.err, a.since = h.store.ParseAPIError(s.Failure.Error), s.At
 	case AfterSilence: // hanging tool calls may be the reason
@@ -141,7 +134,7 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	entry, err = a.run(ctx)
 	if entry != "" && newer != "" {
 		a.mu.Lock()
-		a.trials.Set(a.Session.ID, newer)
+		a.trials.Set(a.Head.ID, newer)
 		a.mu.Unlock()
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -165,7 +158,7 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	if err := a.store.CheckUnasked(ctx, a.Head.ID, r); err != nil {
 		return err
 	}
-	if !a.late && a.Busy(ctx, a.Session) {
+	if !a.late && a.Busy(ctx, a.Head.ID) {
 		return errWorking
 	}
 	if a.Question.Begin != nil {
@@ -185,7 +178,7 @@ func (h *Hook) LookAll(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
 	heads, err := h.store.Sessions(ctx)
 	for _, head := range heads {
-		if err != nil || head.Directory != q.Session.Directory || time.UnixMilli(head.Updated).Before(since) {
+		if err != nil || head.Directory != q.Directory || time.UnixMilli(head.Updated).Before(since) {
 			continue
 		}
 		q.Deadline = time.Until(end)

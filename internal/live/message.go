@@ -36,8 +36,6 @@ type Info struct {
 	Tools   map[string]bool `json:"tools,omitempty"`
 	System  string          `json:"system,omitempty"`
 	Format  json.RawMessage `json:"format,omitempty"`
-
-	Directory string `json:"-"` // of the session; "" if unknown
 }
 
 // A Model names a model of a provider.

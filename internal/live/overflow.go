@@ -18,17 +18,17 @@ func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "Contex
 // trim clears outputs of tools. It clears outputs of the last turns only if the agent's own compactions did not help
 // and there are no other outputs.
 func trim(ctx context.Context, a *attempt) (entry string, err error) {
-	_ = a.AwaitIdle(ctx, a.Session) // an error is ignored, because the repair is forced
+	_ = a.AwaitIdle(ctx, a.Head.ID) // an error is ignored, because the repair is forced
 	request := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(),
 		Force: true, TooLong: true,
 	}
 	request.Actual, request.Window = a.err.Sizes()
-	entry, t, err := a.store.Trim(ctx, a.Session.ID, request)
+	entry, t, err := a.store.Trim(ctx, a.Head.ID, request)
 	if entry == "" && err == nil && compactsItself(a.Failure.Error) {
 		// The agent has compacted everything before the last turn, so that turn alone is too long.
 		request.KeepTurns = 0
-		entry, t, err = a.store.Trim(ctx, a.Session.ID, request)
+		entry, t, err = a.store.Trim(ctx, a.Head.ID, request)
 	}
 	a.changed = len(t.Outputs)
 	return entry, err

@@ -185,7 +185,7 @@ func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), an
 func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	given, err := answer(ctx, Question{
 		Hook: l.Hook, Call: l.Call, Failed: l.Failed,
-		Session: SessionRef{l.Session, l.Directory}, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
+		Session: l.Session, Directory: l.Directory, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
 		Model: l.Model, Named: l.Named, Agent: l.Agent,
 		Begin: func(ctx context.Context) (waits bool, err error) {
 			err = p.call(ctx, line{Method: "begin", Question: l.ID}, &waits)
@@ -264,36 +264,36 @@ func decodeAnswer(l line, result any) error {
 }
 
 // Messages implements [Agent].
-func (p *Pipe) Messages(ctx context.Context, s SessionRef, limit int) ([]Message, error) {
+func (p *Pipe) Messages(ctx context.Context, session string, limit int) ([]Message, error) {
 	var ms []Message
-	err := p.call(ctx, line{Method: "messages", Session: s.ID, Limit: limit}, &ms)
+	err := p.call(ctx, line{Method: "messages", Session: session, Limit: limit}, &ms)
 	sortMessages(ms)
 	return ms, err
 }
 
 // Busy implements [Agent].
-func (p *Pipe) Busy(ctx context.Context, s SessionRef) (busy bool, err error) {
-	err = p.call(ctx, line{Method: "busy", Session: s.ID}, &busy)
+func (p *Pipe) Busy(ctx context.Context, session string) (busy bool, err error) {
+	err = p.call(ctx, line{Method: "busy", Session: session}, &busy)
 	return busy, err
 }
 
 // Abort implements [Agent].
-func (p *Pipe) Abort(ctx context.Context, s SessionRef) error {
-	return p.call(ctx, line{Method: "abort", Session: s.ID}, nil)
+func (p *Pipe) Abort(ctx context.Context, session string) error {
+	return p.call(ctx, line{Method: "abort", Session: session}, nil)
 }
 
 // Toast implements [Agent].
-func (p *Pipe) Toast(ctx context.Context, _ string, t Toast) error {
+func (p *Pipe) Toast(ctx context.Context, t Toast) error {
 	return p.call(ctx, line{Method: "toast", Body: t}, nil)
 }
 
 // Prompt implements [Agent].
-func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
-	return p.call(ctx, line{Method: "prompt", Session: s.ID, Body: prompt}, nil)
+func (p *Pipe) Prompt(ctx context.Context, session string, prompt Prompt) error {
+	return p.call(ctx, line{Method: "prompt", Session: session, Body: prompt}, nil)
 }
 
 // Publish implements [Agent].
-func (p *Pipe) Publish(ctx context.Context, _, event string) error {
+func (p *Pipe) Publish(ctx context.Context, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: pluginEvent(event)}, nil)
 }
 
@@ -310,8 +310,8 @@ func (p *Pipe) Models(ctx context.Context) (all []Model, err error) {
 }
 
 // Parent returns the id of the session that waits for this one, or "".
-func (p *Pipe) Parent(ctx context.Context, s SessionRef) (id string, err error) {
-	err = p.call(ctx, line{Method: "parent", Session: s.ID}, &id)
+func (p *Pipe) Parent(ctx context.Context, session string) (id string, err error) {
+	err = p.call(ctx, line{Method: "parent", Session: session}, &id)
 	return id, err
 }
 

@@ -80,7 +80,7 @@ func TestPipe(t *testing.T) {
 	if e := <-events; e.Type != EventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
 		t.Errorf("event %+v", e)
 	}
-	ref := SessionRef{ID: "ses_1", Directory: "/elsewhere"}
+	const session = "ses_1"
 	for _, c := range []struct {
 		call      func() (any, error)
 		want      string
@@ -88,26 +88,26 @@ func TestPipe(t *testing.T) {
 		result    any
 		wantError string
 	}{
-		{func() (any, error) { return p.Busy(t.Context(), ref) }, `{"type":"call","id":1,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":1,"data":true}`, true, ""},
-		{func() (any, error) { return nil, p.Abort(t.Context(), ref) }, `{"type":"call","id":2,"method":"abort","session":"ses_1"}`, `{"type":"answer","id":2}`, nil, ""},
+		{func() (any, error) { return p.Busy(t.Context(), session) }, `{"type":"call","id":1,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":1,"data":true}`, true, ""},
+		{func() (any, error) { return nil, p.Abort(t.Context(), session) }, `{"type":"call","id":2,"method":"abort","session":"ses_1"}`, `{"type":"answer","id":2}`, nil, ""},
 		{
-			func() (any, error) { return nil, p.Toast(t.Context(), "", Toast{"T", "m", VariantError, 1}) },
+			func() (any, error) { return nil, p.Toast(t.Context(), Toast{"T", "m", VariantError, 1}) },
 			`{"type":"call","id":3,"method":"toast","body":{"title":"T","message":"m","variant":"error","duration":1}}`, `{"type":"answer","id":3,"error":"no screen"}`, nil, "no screen",
 		},
 		{
-			func() (any, error) { return nil, p.Prompt(t.Context(), ref, resumePrompt(nil)) },
+			func() (any, error) { return nil, p.Prompt(t.Context(), session, resumePrompt(nil)) },
 			`{"type":"call","id":4,"method":"prompt","session":"ses_1","body":{"parts":[{"type":"text","text":"[session recovered - continuing previous task]","synthetic":true}]}}`,
 			`{"type":"answer","id":4,"data":null}`, nil, "",
 		},
 		{
 			func() (any, error) {
-				ms, err := p.Messages(t.Context(), ref, 2)
+				ms, err := p.Messages(t.Context(), session, 2)
 				return len(ms), err
 			},
 			`{"type":"call","id":5,"method":"messages","session":"ses_1","limit":2}`, `{"type":"answer","id":5,"data":[{"info":{"id":"msg_1"}},{}]}`, 2, "",
 		},
 		{
-			func() (any, error) { return p.Busy(t.Context(), ref) },
+			func() (any, error) { return p.Busy(t.Context(), session) },
 			`{"type":"call","id":6,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":6,"data":"perhaps"}`, false, "cannot unmarshal",
 		},
 	} {
@@ -123,7 +123,7 @@ func TestPipe(t *testing.T) {
 		}
 	}
 	waiting := make(chan error, 1)
-	go func() { waiting <- p.Abort(t.Context(), ref) }()
+	go func() { waiting <- p.Abort(t.Context(), session) }()
 	other.receive()
 	_ = other.out.Close()
 	if err := <-served; err != nil {
@@ -132,7 +132,7 @@ func TestPipe(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, errAgentEnded) {
 		t.Errorf("a call at the end = %v, want %v", err, errAgentEnded)
 	}
-	if err := p.Abort(t.Context(), ref); !errors.Is(err, errAgentEnded) {
+	if err := p.Abort(t.Context(), session); !errors.Is(err, errAgentEnded) {
 		t.Errorf("a call after the end = %v, want %v", err, errAgentEnded)
 	}
 }
@@ -188,7 +188,7 @@ func TestStrangeMembers(t *testing.T) {
 		got = append(got, <-answer)
 	}
 	for _, q := range got {
-		if err != nil || q.Session.ID != "ses_1" || q.Agent != "" || q.Named && q.Model != nil {
+		if err != nil || q.Session != "ses_1" || q.Agent != "" || q.Named && q.Model != nil {
 			t.Errorf("Serve = %v, question %+v, model %+v", err, q, q.Model)
 		}
 	}
@@ -201,7 +201,7 @@ func TestUnresponsivePlugin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	for range 40 { // more than are queued
-		if err := p.Abort(ctx, SessionRef{ID: "ses_1"}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := p.Abort(ctx, "ses_1"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Abort = %v", err)
 		}
 	}
@@ -218,7 +218,7 @@ func TestBrokenPipe(t *testing.T) {
 	from, out := io.Pipe()
 	p := NewPipe(out)
 	_ = from.Close()
-	if err := p.Abort(t.Context(), SessionRef{}); !errors.Is(err, errAgentEnded) {
+	if err := p.Abort(t.Context(), ""); !errors.Is(err, errAgentEnded) {
 		t.Errorf("Abort = %v, want %v", err, errAgentEnded)
 	}
 }

@@ -45,7 +45,7 @@ func TestPreflight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fakeAgent{entry: "quail", result: lossless}
 			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
-			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			q := Question{Session: "ses_1", Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			c.change(f, &q)
 			entry, err := f.hook(Options{Log: logTo(t)}).ask(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
@@ -67,7 +67,7 @@ func TestPreflightModel(t *testing.T) {
 	for named, want := range map[bool]string{true: "gpt-5", false: ""} {
 		f := &fakeAgent{entry: "quail"}
 		q := Question{
-			Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Model: &Model{"openai", "gpt-5", ""}, Named: named,
+			Session: "ses_1", Version: "1.18.33", Deadline: time.Minute, Model: &Model{"openai", "gpt-5", ""}, Named: named,
 			Begin: func(context.Context) (bool, error) { return true, nil },
 		}
 		if _, err := f.hook(Options{}).ask(t.Context(), q); err != nil {
@@ -93,7 +93,7 @@ func TestPreflightStored(t *testing.T) {
 		{"old", "/p", 1, 0},
 	} {
 		f := &fakeAgent{entry: "quail", updated: c.updated}
-		q := Question{Session: SessionRef{Directory: c.directory}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+		q := Question{Directory: c.directory, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 		if err := f.hook(Options{}).LookAll(t.Context(), time.Now().Add(-time.Hour), q); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -111,7 +111,7 @@ func TestPreflightStored(t *testing.T) {
 // TestQuestionOfBadSession checks that an invalid id is refused.
 func TestQuestionOfBadSession(t *testing.T) {
 	f := &fakeAgent{entry: "quail"}
-	q := Question{Session: SessionRef{ID: "../x"}, Deadline: time.Minute}
+	q := Question{Session: "../x", Deadline: time.Minute}
 	if _, err := f.hook(Options{}).ask(t.Context(), q); err == nil || f.count("repair") > 0 {
 		t.Errorf("AnswerQuestion = %v; did %v", err, f.recordedCalls())
 	}

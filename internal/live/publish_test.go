@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mend/change"
 )
 
 // TestPublish checks that other plugins get the start and the end of each kind of recovery.
 func TestPublish(t *testing.T) {
 	const start, end = "started ses_1", "finished ses_1"
-	ref := SessionRef{ID: "ses_1"}
+	const session = "ses_1"
 	for _, c := range []struct {
 		name    string
 		recover func(*testing.T) *fakeAgent
@@ -29,7 +31,7 @@ func TestPublish(t *testing.T) {
 		}, "repair", false},
 		{"before a request", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			q := Question{Session: session, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			if _, err := f.hook(Options{}).ask(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +39,7 @@ func TestPublish(t *testing.T) {
 		}, "toast", false},
 		{"at the start", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
-			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			q := Question{Directory: "/p", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			if err := f.hook(Options{}).LookAll(t.Context(), time.Time{}, q); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +47,7 @@ func TestPublish(t *testing.T) {
 		}, "", true},
 		{"a turn without an answer", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			f.hook(Options{}).Look(t.Context(), Situation{Cause: AfterSilence, Session: ref})
+			f.hook(Options{}).Look(t.Context(), Situation{Cause: AfterSilence, Head: change.Head{ID: session}})
 			return f
 		}, "toast", false},
 		{"a request that is too long", func(t *testing.T) *fakeAgent {

@@ -8,12 +8,13 @@ import (
 
 // A Question comes from an agent that waits for the answer before it makes a request or runs a tool.
 type Question struct {
-	Hook    HookPoint
-	Session SessionRef
-	Version string // of the agent; "" if unknown
-	Model   *Model // of the prompt; nil if unknown
-	Named   bool   // the prompt names the model; otherwise it is the previous prompt's
-	Agent   string // of the prompt
+	Hook      HookPoint
+	Session   string // its id; "" for all sessions of the directory
+	Directory string // the one that the agent was started in
+	Version   string // of the agent; "" if unknown
+	Model     *Model // of the prompt; nil if unknown
+	Named     bool   // the prompt names the model; otherwise it is the previous prompt's
+	Agent     string // of the prompt
 
 	Call   *ToolCall    // the call that will run, with [HookTool]
 	Failed []FailedCall // in the messages that will be sent, with [HookRequest]

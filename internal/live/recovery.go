@@ -48,7 +48,7 @@ var (
 // would end another turn.
 func (a *attempt) findFailed(ctx context.Context) (Info, error) {
 	for n := 0; ; n++ {
-		ms, err := a.agent.Messages(ctx, a.Session, 2)
+		ms, err := a.agent.Messages(ctx, a.Head.ID, 2)
 		if err != nil {
 			return Info{}, err
 		}
@@ -113,9 +113,9 @@ func resumesThinking(a *attempt) bool {
 
 // resume sends the prompt that continues the turn. It does not retry.
 func (a *attempt) resume(ctx context.Context) {
-	ms, err := a.agent.Messages(ctx, a.Session, 0)
+	ms, err := a.agent.Messages(ctx, a.Head.ID, 0)
 	if err == nil {
-		err = a.agent.Prompt(ctx, a.Session, resumePrompt(lastUserPrompt(ms)))
+		err = a.agent.Prompt(ctx, a.Head.ID, resumePrompt(lastUserPrompt(ms)))
 	}
 	if err != nil {
 		a.log.Error("resuming the turn", "error", err)
@@ -148,7 +148,7 @@ const interruptedText = "Tool execution was interrupted before producing a resul
 // findInterrupted reports whether the last answer of an idle session has tool calls without a result. If its
 // last turn succeeded, the number of attempts is reset.
 func findInterrupted(ctx context.Context, a *attempt) bool {
-	ms, err := a.agent.Messages(ctx, a.Session, 4)
+	ms, err := a.agent.Messages(ctx, a.Head.ID, 4)
 	if err != nil {
 		a.log.Debug("looking at an idle session", "error", err)
 		return false
@@ -159,12 +159,12 @@ func findInterrupted(ctx context.Context, a *attempt) bool {
 		return false
 	case m.Info.IsFinished():
 		if !m.Info.HasError() && m.Info.Finish != nil { // see update.answered
-			a.dedupe.reset(a.Session.ID)
+			a.dedupe.reset(a.Head.ID)
 		}
 		return false
 	case a.opt.KeepInterrupted:
 		return false
 	}
 	a.info, a.changed = m.Info, m.unfinishedCalls()
-	return a.changed > 0 && !a.Busy(ctx, a.Session)
+	return a.changed > 0 && !a.Busy(ctx, a.Head.ID)
 }

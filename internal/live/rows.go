@@ -42,10 +42,10 @@ func rowOf(c Cause) row {
 	case AfterSilence: // a turn ends without an answer if the agent cannot read a stored record
 		return row{
 			limited: true, title: titleRepaired,
-			detect:  func(ctx context.Context, a *attempt) bool { return !a.Busy(ctx, a.Session) },
+			detect:  func(ctx context.Context, a *attempt) bool { return !a.Busy(ctx, a.Head.ID) },
 			request: func(a *attempt) repair.Request { return repair.Request{Except: a.opt.Disabled, Force: true} },
 			check: func(ctx context.Context, a *attempt, _ repair.Result) error {
-				if a.Busy(ctx, a.Session) {
+				if a.Busy(ctx, a.Head.ID) {
 					return errWorking
 				}
 				return nil

@@ -33,7 +33,7 @@ func TestNewerVersion(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fakeAgent{entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}}
 			h := f.hook(Options{Log: logTo(t)})
-			q := Question{Session: SessionRef{ID: "ses_1"}, Version: c.version, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			q := Question{Session: "ses_1", Version: c.version, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			if _, err := h.ask(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mend/change"
 	"mend/repair"
 )
 
@@ -69,7 +70,7 @@ func (w *Watch) Accept(e Event) {
 	switch {
 	case u.deleted:
 		w.sessions.Remove(u.session)
-		w.queue = slices.DeleteFunc(w.queue, func(q Situation) bool { return q.Session.ID == u.session })
+		w.queue = slices.DeleteFunc(w.queue, func(q Situation) bool { return q.Head.ID == u.session })
 	case u.answered:
 		w.dedupe.reset(u.session)
 		w.endTrial(u.session)
@@ -77,7 +78,7 @@ func (w *Watch) Accept(e Event) {
 	if cause == 0 {
 		return
 	}
-	q := Situation{Cause: cause, Session: SessionRef{u.session, e.Directory}}
+	q := Situation{Cause: cause, Head: change.Head{ID: u.session}}
 	if u.failure != nil {
 		q.Failure, q.At = *u.failure, u.at
 	}
@@ -91,10 +92,10 @@ const maxQueued = 1024
 // queueLocked queues a situation. If an equal one waits already, it is replaced.
 func (w *Watch) queueLocked(q Situation) {
 	w.queue = slices.DeleteFunc(w.queue, func(old Situation) bool {
-		return old.Session.ID == q.Session.ID && old.Cause == q.Cause && old.Failure.ID == q.Failure.ID
+		return old.Head.ID == q.Head.ID && old.Cause == q.Cause && old.Failure.ID == q.Failure.ID
 	})
 	if len(w.queue) == maxQueued {
-		w.opt.Log.Warn("too many sessions are waiting; dropping one", "session", w.queue[0].Session.ID)
+		w.opt.Log.Warn("too many sessions are waiting; dropping one", "session", w.queue[0].Head.ID)
 		w.queue = w.queue[1:]
 	}
 	w.queue = append(w.queue, q)

@@ -194,7 +194,7 @@ func (h *recoverer) watchOptions(ctx context.Context, directory string) watch.Op
 		switch {
 		case head.Directory != directory:
 			return false
-		case h.hook.Busy(ctx, live.SessionRef{ID: head.ID, Directory: directory}):
+		case h.hook.Busy(ctx, head.ID):
 			return true
 		}
 		return errors.Is(h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err, repair.ErrBusy)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mend/change"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
 	"mend/internal/hooks"
@@ -100,10 +101,10 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 		if r.Model = others.Model(q); r.Model != nil {
 			q.Model, q.Named = r.Model, true
 		}
-		if q.Session.ID == "" {
+		if q.Session == "" {
 			return r, h.hook.LookAll(ctx, lookBack(h.config), q)
 		}
-		v := h.hook.Look(ctx, live.Situation{Cause: live.BeforeRequest, Session: q.Session, Question: q})
+		v := h.hook.Look(ctx, live.Situation{Cause: live.BeforeRequest, Head: change.Head{ID: q.Session}, Question: q})
 		r.Repair = v.Entry
 		return r, v.Err
 	}
