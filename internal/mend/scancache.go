@@ -8,16 +8,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"mend/change"
 	"mend/internal/scancache"
 	"mend/internal/userdir"
 )
-
-// A Summary is the result of a scan of a whole store.
-type Summary = scancache.Summary
 
 // lookAt is the size in bytes of the largest file that [Store.Look] checks completely.
 const lookAt = 100 << 20
@@ -37,7 +33,7 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) 
 		}
 		_ = cached.CheckFile(limited, largest) // the damage is noted
 		for f := range cached.Scan(limited, heads) {
-			s.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
+			s.Add(&f)
 		}
 	}
 	if limited.Err() != nil {
@@ -71,7 +67,7 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 	return heads, err
 }
 
-// A pass is one scan of a store. It uses and updates the cached results. Only lookup may be called
+// A pass is one scan of a store. It uses and updates the cached results. Only settingsOf and lookup may be called
 // concurrently.
 type pass struct {
 	c        *Store
@@ -79,7 +75,6 @@ type pass struct {
 	cached   map[scancache.Key]*scancache.Result // of kept; nil before it is read
 	build    string                              // of mend
 	settings string                              // the settings that hold for all sessions
-	known    sync.Map                            // cached results of settingsOf, by the settings of the store
 
 	state   string // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool   // kept is of this state
@@ -186,19 +181,12 @@ func (p *pass) start(heads []change.Head) {
 	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking,
 		o.Provider, o.AllSettings, o.WrongClock)
 	p.heads, p.found, p.changed = heads, make([]*scancache.Result, 0, len(heads)), false
-	p.known.Clear()
 	p.c.store.Refresh()
 }
 
 // settingsOf returns an identifier of everything that a session's result depends on besides its records.
 func (p *pass) settingsOf(head change.Head) string {
-	own := p.c.store.Settings(head)
-	if id, ok := p.known.Load(own); ok {
-		return id.(string)
-	}
-	id := p.identify(p.settings, own)
-	p.known.Store(own, id)
-	return id
+	return p.identify(p.settings, p.c.store.Settings(head))
 }
 
 // lookup returns a cached result that is still valid; nil for none.

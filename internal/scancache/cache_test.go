@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"mend/change"
 	"mend/repair"
 )
 
@@ -189,17 +188,5 @@ func TestDecodeDamaged(t *testing.T) {
 		if !refused(block(t, v)) {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-}
-
-// A session that could not be examined is broken.
-func TestSummary(t *testing.T) {
-	var s Summary
-	s.Add(change.Head{ID: "ses_1", Title: "a"}, repair.Broken, repair.Listed, false, false, errDamaged)
-	s.Add(change.Head{ID: "ses_2"}, repair.Broken, repair.Listed, true, false, nil)
-	s.Add(change.Head{ID: "ses_4"}, repair.Broken, repair.Listed, false, false, nil)
-	s.Add(change.Head{ID: "ses_3"}, repair.Note, repair.Listed, false, true, nil)
-	if s.Sessions != 4 || s.Broken != 3 || s.Failed != 1 || s.NoFix != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 3 {
-		t.Errorf("%+v, %d healthy; want 3 of 4 broken, 1 of them failed, 1 without a fix, 1 healthy, 3 named", s, s.Healthy())
 	}
 }

@@ -264,7 +264,7 @@ type scanReport struct {
 }
 
 func (r *scanReport) add(f mend.Finding) {
-	r.summary.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
+	r.summary.Add(&f)
 	if r.classes != nil {
 		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
 	}

@@ -8,7 +8,6 @@ import (
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
-	"mend/internal/scancache"
 	"mend/internal/term"
 	"mend/internal/test/tables"
 )
@@ -21,7 +20,7 @@ func TestTables(t *testing.T) {
 			last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}
 			for i := range min(n, 20) {
 				h := tables.Head(i)
-				last.Worst = append(last.Worst, scancache.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
+				last.Worst = append(last.Worst, mend.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
 			}
 			s := StatusJSON{LastScan: &last, Next: "mend fix", NextWhy: "preview and fix the broken sessions (asks first)"}
 			for i := range min(n, 3) {

@@ -1,11 +1,10 @@
-package scancache
+package mend
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
-	"mend/change"
 	"mend/repair"
 )
 
@@ -40,20 +39,19 @@ type SummarySession struct {
 
 const worstKept = 20
 
-// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none. err is why it could not be
-// examined; worst is then [repair.Broken]. fixable means that a broken diagnosis has a fix, and shown is how the agent
-// shows the session. A session without an id stands for records without a session, and is not counted.
-func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Shown, fixable, busy bool, err error) {
-	if head.ID != "" {
+// Add counts a scanned session. One without an id stands for records without a session, and is not counted as a
+// session.
+func (s *Summary) Add(f *Finding) {
+	if f.Session.ID != "" {
 		s.Sessions++
 	}
-	if busy {
+	if f.Busy {
 		s.Busy++
 	}
-	if err != nil {
+	if f.Err != nil {
 		s.Failed++
 	}
-	switch shown {
+	switch f.Shown() {
 	case repair.Archived:
 		s.Archived++
 	case repair.Hidden:
@@ -66,14 +64,15 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 		s.TakenOver++
 	case repair.Listed:
 	}
-	switch worst {
+	switch f.Severity() {
 	case repair.Broken:
 		s.Broken++
-		if err == nil && !fixable {
+		if f.Err == nil && !f.Fixable() {
 			s.NoFix++
 		}
 		if len(s.Worst) < worstKept {
-			s.Worst = append(s.Worst, SummarySession{head.ID, head.Title, head.Directory, max(head.Updated, head.Created)})
+			h := f.Session
+			s.Worst = append(s.Worst, SummarySession{h.ID, h.Title, h.Directory, max(h.Updated, h.Created)})
 		}
 	case repair.Latent:
 		s.Latent++
