@@ -49,7 +49,7 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 		if c.IsLoaded(parent) && !c.walked[parent] {
 			return c.Record(parent)
 		}
-	} else if r.ParentKind != ParentOther {
+	} else if r.parentValue.Kind() == 0 || r.hasValidParent() {
 		return nil
 	}
 	return c.fallback(r)
@@ -227,7 +227,7 @@ func (c *Conversation) breakCause(r *Record) Cause {
 // conversation on purpose, for example for a plan after the context was cleared, or if the parent is the first
 // progress record. An answer and a result always have a parent.
 func (c *Conversation) mayBegin(r *Record) bool {
-	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) &&
+	isFirst := c.parent[r.UUID] == "" && r.hasValidParent() &&
 		r.Type != Assistant && !r.hasBlock(request.ToolResult)
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
 }

@@ -1,77 +1,5 @@
 package transcript
 
-import (
-	"time"
-
-	"mend/internal/jsonedit"
-)
-
-// set sets the field for a member of a record. If several members have the same name, the last one counts. before is
-// the record of an earlier line; most records share strings with it.
-func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
-	switch string(name) {
-	case "parentUuid":
-		r.setParent(v, before)
-	case "isSidechain":
-		r.Side = text(v.Raw(), before.Side)
-	case "agentId":
-		r.AgentID, _ = textOf(v, before.AgentID)
-	case "isMeta":
-		r.Meta = isTrue(v)
-	case "message":
-		r.setMessage(v, before)
-	case "isVirtual":
-		r.Virtual = isTrue(v)
-	case "isApiErrorMessage":
-		r.APIError = isTrue(v)
-	case "isCompactSummary":
-		r.Summary = isTrue(v)
-	case "subtype":
-		r.Subtype, _ = v.Text()
-	case "type":
-		r.Type, _ = textOf(v, before.Type)
-	case "leafUuid":
-		r.leaf, _ = v.Text()
-	case "explicit":
-		r.explicit = isTrue(v)
-	case "rewound":
-		r.rewound = isTrue(v)
-	case "uuid":
-		r.UUID, _ = v.Text()
-	case "timestamp":
-		r.setTime(v)
-	case "cwd":
-		r.CWD, _ = textOf(v, before.CWD)
-	case "entrypoint":
-		r.Entrypoint, _ = textOf(v, before.Entrypoint)
-	case "version":
-		r.Version, _ = textOf(v, before.Version)
-	}
-}
-
-// textOf is [jsonedit.Value.Text], without a copy if the text is one of the known texts.
-func textOf(v jsonedit.Value, known ...string) (string, bool) {
-	b, ok := v.Bytes()
-	return text(b, known...), ok
-}
-
-func text(b []byte, known ...string) string {
-	for _, s := range known {
-		if string(b) == s {
-			return s
-		}
-	}
-	return string(b)
-}
-
-func (r *Record) setTime(v jsonedit.Value) {
-	r.Timestamp, _ = v.Text()
-	r.Time, r.Timed = 0, false
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		r.Time, r.Timed = t.UnixMilli(), true
-	}
-}
-
 // BlockFields has, by block type, the members that the provider accepts in a block, with the possible first bytes of
 // their JSON values; "" if their values are checked elsewhere. Blocks of other types are not checked.
 var BlockFields = map[string]map[string]string{
@@ -98,5 +26,3 @@ var otherBlockTypes = []string{
 
 // InnerTypes are the types of blocks that the provider accepts in a result.
 var InnerTypes = []string{"text", "image", "document", "search_result", "tool_reference"}
-
-func isTrue(v jsonedit.Value) bool { return string(v.Raw()) == "true" }

@@ -23,7 +23,6 @@ type Line struct {
 func Parse(data []byte) []Line {
 	large := len(data) > largeFile
 	lines := make([]Line, 0, bytes.Count(data, newline)+1)
-	var last *Record
 	for start := 0; start < len(data); {
 		end := start + bytes.IndexByte(data[start:], '\n')
 		if end < start {
@@ -31,10 +30,7 @@ func Parse(data []byte) []Line {
 		}
 		l := Line{Start: start, End: end, Raw: data[start:end]}
 		l.Marked = start == 0 && bytes.HasPrefix(l.Raw, byteOrderMark)
-		l.parse(large, last)
-		if l.Record != nil {
-			last = l.Record
-		}
+		l.parse(large)
 		lines = append(lines, l)
 		start = end + 1
 	}
@@ -44,7 +40,7 @@ func Parse(data []byte) []Line {
 // NewLine parses a single line, which is not at the beginning of a file.
 func NewLine(raw []byte) Line {
 	l := Line{End: len(raw), Raw: raw}
-	l.parse(len(raw) > largeFile, nil)
+	l.parse(len(raw) > largeFile)
 	return l
 }
 
@@ -53,9 +49,8 @@ var newline = []byte("\n")
 // byteOrderMark is written by some editors before a text. Claude Code skips it at the beginning of a file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of the line in a file that may be large. before is the record of an earlier line, nil for
-// none.
-func (l *Line) parse(large bool, before *Record) {
+// parse finds the record of the line in a file that may be large.
+func (l *Line) parse(large bool) {
 	text := l.Raw
 	if l.Marked {
 		text = text[len(byteOrderMark):]
@@ -77,6 +72,6 @@ func (l *Line) parse(large bool, before *Record) {
 		object = jsonedit.Parse(value)
 	}
 	if object.Kind() == '{' {
-		l.Record = newRecord(object, before)
+		l.Record = newRecord(object)
 	}
 }

@@ -6,21 +6,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
-)
-
-// A ParentKind is the kind of value that a record has as its parent.
-type ParentKind uint8
-
-// The kinds of parents.
-const (
-	ParentMissing ParentKind = iota
-	ParentNull
-	ParentID
-	ParentOther // of a wrong type
 )
 
 // A Record is a record of a transcript. Missing fields are zero.
@@ -29,17 +19,17 @@ type Record struct {
 	UUID string
 	Type string
 
-	Parent     string
-	ParentKind ParentKind
-	Subtype    string
-	Side       string // isSidechain as text; "" if it is missing
-	AgentID    string
-	Timestamp  string
-	Time       int64 // Timestamp in milliseconds since 1970
-	Timed      bool  // Timestamp is valid
-	Version    string
-	CWD        string
-	Entrypoint string // what started Claude Code: "cli" for its screen, "sdk-…" for print mode and for other programs
+	Parent      string
+	parentValue jsonedit.Value
+	Subtype     string
+	Side        string // isSidechain as text; "" if it is missing
+	AgentID     string
+	Timestamp   string
+	Time        int64 // Timestamp in milliseconds since 1970
+	Timed       bool  // Timestamp is valid
+	Version     string
+	CWD         string
+	Entrypoint  string // what started Claude Code: "cli" for its screen, "sdk-…" for print mode and for other programs
 
 	Meta, Summary, APIError, Virtual bool
 
@@ -49,7 +39,7 @@ type Record struct {
 	explicit, rewound bool
 
 	value     jsonedit.Value // the record
-	message   jsonedit.Value // an object, or none
+	message   jsonedit.Value
 	MessageID string
 	Model     string
 	content   jsonedit.Value
@@ -132,14 +122,11 @@ func (r *Record) IsPrompt() bool {
 	return r.Type == User && !r.Meta && !r.Summary && !r.hasBlock(request.ToolResult)
 }
 
-// newRecord returns the record of an object. before is the record of an earlier line, nil for none.
-func newRecord(v jsonedit.Value, before *Record) *Record {
-	if before == nil {
-		before = &Record{}
-	}
+// newRecord returns the record of an object. If several members have the same name, the last one counts.
+func newRecord(v jsonedit.Value) *Record {
 	r := &Record{Raw: v.Raw(), value: v}
 	for name, m := range v.Children() {
-		r.set(name, m, before)
+		r.set(string(name), m)
 	}
 	if r.UUID == "" && r.InChain() {
 		r.UUID = noID
@@ -150,33 +137,56 @@ func newRecord(v jsonedit.Value, before *Record) *Record {
 	return r
 }
 
-func (r *Record) setParent(v jsonedit.Value, before *Record) {
-	id, ok := textOf(v, before.UUID)
-	r.Parent, r.ParentKind = id, ParentOther
-	switch {
-	case ok:
-		r.ParentKind = ParentID
-	case v.Kind() == 'n':
-		r.ParentKind = ParentNull
+func (r *Record) set(name string, v jsonedit.Value) {
+	switch name {
+	case "parentUuid":
+		r.Parent, _ = v.Text()
+		r.parentValue = v
+	case "isSidechain":
+		r.Side = string(v.Raw())
+	case "agentId":
+		r.AgentID, _ = v.Text()
+	case "isMeta":
+		r.Meta = isTrue(v)
+	case "message":
+		r.message = v
+		r.MessageID, r.Model, r.content = v.TextAt("id"), v.TextAt("model"), v.Get("content")
+	case "isVirtual":
+		r.Virtual = isTrue(v)
+	case "isApiErrorMessage":
+		r.APIError = isTrue(v)
+	case "isCompactSummary":
+		r.Summary = isTrue(v)
+	case "subtype":
+		r.Subtype, _ = v.Text()
+	case "type":
+		r.Type, _ = v.Text()
+	case "leafUuid":
+		r.leaf, _ = v.Text()
+	case "explicit":
+		r.explicit = isTrue(v)
+	case "rewound":
+		r.rewound = isTrue(v)
+	case "uuid":
+		r.UUID, _ = v.Text()
+	case "timestamp":
+		r.Timestamp, _ = v.Text()
+		t, err := time.Parse(time.RFC3339, r.Timestamp)
+		r.Time, r.Timed = max(0, t.UnixMilli()), err == nil
+	case "cwd":
+		r.CWD, _ = v.Text()
+	case "entrypoint":
+		r.Entrypoint, _ = v.Text()
+	case "version":
+		r.Version, _ = v.Text()
 	}
 }
 
-func (r *Record) setMessage(v jsonedit.Value, before *Record) {
-	r.message, r.MessageID, r.Model, r.content = jsonedit.Value{}, "", "", jsonedit.Value{}
-	if v.Kind() != '{' {
-		return
-	}
-	r.message = v
-	for name, m := range v.Children() {
-		switch string(name) {
-		case "id":
-			r.MessageID, _ = textOf(m, before.MessageID)
-		case "model":
-			r.Model, _ = textOf(m, before.Model)
-		case "content":
-			r.content = m
-		}
-	}
+func isTrue(v jsonedit.Value) bool { return string(v.Raw()) == "true" }
+
+// hasValidParent reports whether the parent is an id or null.
+func (r *Record) hasValidParent() bool {
+	return r.parentValue.Kind() == '"' || r.parentValue.Kind() == 'n'
 }
 
 // HasContent reports whether the content is a string or a list.
@@ -265,7 +275,7 @@ func newBlock(v jsonedit.Value) *Block {
 		}
 		return s
 	}
-	b.Kind, b.typed = textOf(v.Get("type"), "text", "thinking", "tool_use", "tool_result", "image")
+	b.Kind, b.typed = v.Get("type").Text()
 	b.Type = request.BlockType(b.Kind)
 	b.Unknown = BlockFields[b.Kind] == nil && !slices.Contains(otherBlockTypes, b.Kind)
 	switch b.Type {
