@@ -53,7 +53,8 @@ func (c *State) findBreaks() {
 		n := transcript.Messages(restored[i])
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
-		f.Why = fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(restored[i]))
+		f.Why = fmt.Sprintf("The message before this one is missing: its line was lost, torn or never written, or this line "+
+			"does not name it. So Claude does not see %s%s.", messages, c.promptsIn(restored[i]))
 		if f.Fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
 			f.Fixes, f.Refusal = nil, errNoLine
 		}
@@ -110,19 +111,6 @@ func (c *State) findSkipped() {
 
 func (d *draft) setParent(uuid, parent string) error {
 	return d.setMember(uuid, jsonedit.Quote(parent), "parentUuid")
-}
-
-func breakWhy(b transcript.Break) string {
-	switch b.Why {
-	case transcript.NoParent:
-		return "The message names no message before it, though it does not begin the conversation."
-	case transcript.ParentCycle:
-		return "The message names a later message, or itself, as the one before it."
-	case transcript.DroppedParent:
-		return "The message names, as the one before it, one from before the compaction, which Claude Code no longer has."
-	case transcript.UnknownParent:
-	}
-	return "The message before this one is missing: its line was lost, torn, or never written."
 }
 
 // promptsIn names the first prompts among the records. It omits prompts that begin with "<": Claude Code wrote them.

@@ -9,23 +9,12 @@ import (
 	"mend/internal/request"
 )
 
-// A Break is a record where the conversation ends although earlier records exist.
+// A Break is a record where the conversation ends although earlier records exist: its parent does not exist, was dropped,
+// or is the record itself or a later one.
 type Break struct {
 	Record *Record
-	Why    Cause
 	Next   *Record // the record that should be its parent
 }
-
-// A Cause is the reason why a chain breaks.
-type Cause uint8
-
-// The causes.
-const (
-	UnknownParent Cause = iota // the parent is not in the file
-	DroppedParent              // the parent is before a compaction
-	NoParent                   // null, missing or of a wrong type
-	ParentCycle                // the parent is the record itself, or a later one
-)
 
 // walk follows the chain from the leaf through the parents up to the root.
 func (c *Conversation) walk() {
@@ -184,8 +173,8 @@ func (c *Conversation) findBreaks() {
 	v := *c
 	v.walked, v.guessed = maps.Clone(c.walked), map[string]bool{}
 	for r := c.Chain[0]; !c.mayBegin(r); {
-		b := Break{Record: r, Why: c.breakCause(r), Next: v.previousFree(r)}
-		if b.Next == nil || b.Why == ParentCycle && !c.InCycle(r) {
+		b := Break{Record: r, Next: v.previousFree(r)}
+		if b.Next == nil || c.IsLoaded(c.parent[r.UUID]) && !c.InCycle(r) {
 			return
 		}
 		for next := b.Next; next != nil; next = v.loadedParent(next) {
@@ -208,19 +197,6 @@ func (c *Conversation) previousFree(r *Record) *Record {
 		return o
 	}
 	return nil
-}
-
-// breakCause returns why the chain breaks at a record.
-func (c *Conversation) breakCause(r *Record) Cause {
-	switch parent := c.parent[r.UUID]; {
-	case parent == "":
-		return NoParent
-	case c.IsLoaded(parent):
-		return ParentCycle
-	case c.Record(parent) != nil:
-		return DroppedParent
-	}
-	return UnknownParent
 }
 
 // mayBegin reports whether a conversation may begin with the record. Claude Code writes a null parent to begin a new
