@@ -94,10 +94,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{Versions: diagnose.Versions, except: a.Except, Cases: agent.Cases{
-		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
-		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
-	}}
+	s := &store{Versions: diagnose.Versions, except: a.Except, Cases: cases}
 	s.NewCase = func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
 		return s.newCase(head, r, 0)
 	}
@@ -106,4 +103,11 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		InUse: func(p string) string { return s.whyBusy(change.Head{ID: locate(p)}, 0) },
 	})
 	return s, err
+}
+
+// cases has what the cases of all stores share.
+var cases = agent.Cases{
+	Version: transcript.Version, Provider: anthropic.Provider{}.Name(),
+	Place: agent.Place{Turn: "messages.%d", Block: "content.%d"}, // as the provider's errors number them
+	Now:   func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 }

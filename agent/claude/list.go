@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +20,10 @@ import (
 	"mend/internal/safedir"
 )
 
-// isSessionID reports whether a name is a UUID, like the name of a session's transcript without its suffix.
-func isSessionID(name string) bool {
-	const form = "00000000-0000-0000-0000-000000000000"
-	if len(name) != len(form) {
-		return false
-	}
-	for i, c := range []byte(name) {
-		isHex := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-		if form[i] == '-' && c != '-' || form[i] == '0' && !isHex {
-			return false
-		}
-	}
-	return true
-}
+// sessionID matches a UUID, like the name of a session's transcript without its suffix.
+var sessionID = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func isSessionID(name string) bool { return sessionID.MatchString(name) }
 
 type file struct {
 	sessionfile.Entry

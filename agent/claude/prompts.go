@@ -21,7 +21,6 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
-	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/linestore"
 	"mend/repair"
@@ -55,10 +54,7 @@ type promptHistory struct {
 var _ agent.Store = (*promptHistory)(nil)
 
 func openHistory(path string) *promptHistory {
-	s := &promptHistory{path: path, Versions: diagnose.Versions, Cases: agent.Cases{
-		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
-		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
-	}}
+	s := &promptHistory{path: path, Versions: diagnose.Versions, Cases: cases}
 	s.NewCase = func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
 		data, err := s.transcript(context.Background(), head)
 		if err != nil {
@@ -151,46 +147,41 @@ func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byt
 	var out bytes.Buffer
 	var parent any // the id of the previous record
 	title := ""
-	add := func(p typedPrompt, text string, isMeta bool) error {
+	add := func(p typedPrompt, text string, isMeta bool) {
 		sum := sha256.Sum256(fmt.Append(nil, p.SessionID, out.Len(), text))
 		sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // as in a random UUID
 		id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-		err := writeLine(&out, map[string]any{
+		writeLine(&out, map[string]any{
 			"parentUuid": parent, "isSidechain": false, "type": transcript.User, "isMeta": isMeta,
 			"message": map[string]any{"role": change.RoleUser, "content": text}, "uuid": id,
 			"timestamp": time.UnixMilli(p.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z"),
 			"userType":  "external", "cwd": p.Project, "sessionId": p.SessionID, "version": transcript.Version,
 		})
 		parent = id
-		return err
 	}
-	var failed error
 	err := s.prompts(ctx, func(p typedPrompt) {
-		if p.SessionID != head.ID || failed != nil {
+		if p.SessionID != head.ID {
 			return
 		}
 		if parent == nil {
-			failed = add(p, promptsNote, true)
+			add(p, promptsNote, true)
 		}
 		if title == "" && !p.isCommand() {
 			title = promptsTitle(p)
 		}
-		failed = cmp.Or(failed, add(p, s.expand(p), false))
+		add(p, s.expand(p), false)
 	})
-	if err = cmp.Or(err, failed); err == nil && parent == nil {
+	if err == nil && parent == nil {
 		err = fmt.Errorf("reading session %s: the history has no prompt of this session: %w", head.ID, fs.ErrNotExist)
 	}
-	if err != nil {
-		return nil, err
-	}
-	err = writeLine(&out, map[string]any{"type": "custom-title", "customTitle": title, "sessionId": head.ID})
+	writeLine(&out, map[string]any{"type": "custom-title", "customTitle": title, "sessionId": head.ID})
 	return out.Bytes(), err
 }
 
-func writeLine(out *bytes.Buffer, record map[string]any) error {
+func writeLine(out *bytes.Buffer, record map[string]any) {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
-	return e.Encode(record)
+	_ = e.Encode(record) // strings and booleans can be encoded
 }
 
 // pasted matches the mark of a pasted text in a prompt.
@@ -265,6 +256,3 @@ func (s *store) Adopt(_ context.Context, copied *agent.Copy) ([]change.Op, error
 	}
 	return ops, nil
 }
-
-// requestPlace is how the provider's errors number messages.
-var requestPlace = agent.Place{Turn: "messages.%d", Block: "content.%d"}
