@@ -18,17 +18,8 @@ import (
 //
 // After an error there is no entry, unless the error wraps [ErrUnsure]: then the next Open may find a pending
 // entry with the id that Begin returned.
-func (j *Journal) Begin(p change.Plan, s change.Staged) (change.Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	e, err := j.begin(p, s)
-	if err != nil {
-		return e, fmt.Errorf("beginning a repair: %w", err)
-	}
-	return e, nil
-}
-
-func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
+func (j *Journal) Begin(p change.Plan, s change.Staged) (e change.Entry, err error) {
+	defer j.lock(&err, "beginning a repair")()
 	if err := j.file.CheckWritable(); err != nil {
 		return change.Entry{}, err
 	}
@@ -139,17 +130,8 @@ func relatedEntries(ev, begin *event, newest uint64) (entries []uint64) {
 
 // Finish writes the outcome of a pending entry: committed, aborted or conflicted. The returned entry has the
 // Ops of e. The error is a [*StateError] if the entry is not pending.
-func (j *Journal) Finish(e change.Entry, o change.Outcome) (change.Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	e, err := j.finish(e, o)
-	if err != nil {
-		return change.Entry{}, fmt.Errorf("finishing a repair: %w", err)
-	}
-	return e, nil
-}
-
-func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error) {
+func (j *Journal) Finish(e change.Entry, o change.Outcome) (done change.Entry, err error) {
+	defer j.lock(&err, "finishing a repair")()
 	st, err := j.requireState(e, change.Pending)
 	if err != nil {
 		return change.Entry{}, err
@@ -165,24 +147,15 @@ func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error)
 	if err := b.commit("finish", ev, indexedEntries(st.begin)...); err != nil {
 		return change.Entry{}, err
 	}
-	done, err := j.readHead(st.seq)
+	done, err = j.readHead(st.seq)
 	done.Ops = e.Ops
 	return done, err
 }
 
 // Resolve writes the user's decision on a conflicted entry. how is keep, back or forward; by is the id of the
 // entry that carried it out, "" for keep. The error is a [*StateError] if the entry is not conflicted.
-func (j *Journal) Resolve(e change.Entry, how, by string) (change.Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	e, err := j.resolve(e, how, by)
-	if err != nil {
-		return change.Entry{}, fmt.Errorf("resolving a repair: %w", err)
-	}
-	return e, nil
-}
-
-func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) {
+func (j *Journal) Resolve(e change.Entry, how, by string) (done change.Entry, err error) {
+	defer j.lock(&err, "resolving a repair")()
 	st, err := j.requireState(e, change.Conflicted)
 	if err != nil {
 		return change.Entry{}, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -26,14 +25,13 @@ type Freed struct {
 // Old returns the ids of the entries that are old enough for GC, newest first: they have images, were begun before
 // olderThan, and are neither pending nor conflicted. It includes entries whose images GC always keeps.
 func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	defer j.lock(&err, "listing old repairs")()
 	if err := j.file.CheckReadable(); err != nil {
 		return nil, err
 	}
 	old, err := j.entriesOlderThan(olderThan)
 	if err != nil {
-		return nil, fmt.Errorf("listing old repairs: %w", err)
+		return nil, err
 	}
 	for _, seq := range slices.Backward(old) {
 		ids = append(ids, IDOf(seq))
@@ -48,18 +46,8 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, not
 // counting times in the future. If all of these are in the future, it uses the next entry with a time in the past.
-func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	freed, err := j.gc(ctx, olderThan, only)
-	if err != nil {
-		return freed, fmt.Errorf("removing images from the journal: %w", err)
-	}
-	return freed, nil
-}
-
-func (j *Journal) gc(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
-	var freed Freed
+func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (freed Freed, err error) {
+	defer j.lock(&err, "removing images from the journal")()
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
@@ -136,18 +124,8 @@ func (j *Journal) withoutUserFiles(all []uint64) (left []uint64, err error) {
 // the entries is pending or conflicted, nothing is removed, and the error is a [*StateError].
 //
 // If Forget is interrupted, the entries still count as forgotten, and the next Open for writing compacts the file.
-func (j *Journal) Forget(ctx context.Context, ids []string) (Freed, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	freed, err := j.forget(ctx, ids)
-	if err != nil {
-		return freed, fmt.Errorf("forgetting repairs: %w", err)
-	}
-	return freed, nil
-}
-
-func (j *Journal) forget(ctx context.Context, ids []string) (Freed, error) {
-	var freed Freed
+func (j *Journal) Forget(ctx context.Context, ids []string) (freed Freed, err error) {
+	defer j.lock(&err, "forgetting repairs")()
 	if len(ids) == 0 {
 		return freed, nil
 	}

@@ -108,14 +108,21 @@ func Open(dir string, o Options) (*Journal, error) {
 // not exist.
 func (j *Journal) ID() string { return j.id }
 
-// Close closes the journal and releases its lock.
-func (j *Journal) Close() error {
+// lock begins an exported method. The returned function ends it, and adds to an error what the method was doing.
+func (j *Journal) lock(err *error, doing string, args ...any) (end func()) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.file.Close(); err != nil {
-		return fmt.Errorf("closing journal %s: %w", j.file.Path(), err)
+	return func() {
+		j.mu.Unlock()
+		if *err != nil {
+			*err = fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), *err)
+		}
 	}
-	return nil
+}
+
+// Close closes the journal and releases its lock.
+func (j *Journal) Close() (err error) {
+	defer j.lock(&err, "closing journal %s", j.file.Path())()
+	return j.file.Close()
 }
 
 // HasChanged reports whether a writer has committed since the journal was opened, see [boltfile.File.HasChanged].
