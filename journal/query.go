@@ -48,27 +48,28 @@ type Query struct {
 // For a damaged journal it returns the readable entries, with an error that wraps [ErrDamaged]. An
 // entry that cannot be read completely has a Damage and is always selected.
 func (j *Journal) List(q Query) (all []change.Entry, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	damage := j.damage
+	defer j.lock(&err, "listing repairs")()
+	seqs, damage := j.candidates(q)
+	if damage != nil && !errors.Is(damage, ErrDamaged) {
+		return nil, damage
+	}
 	undos := newUndoResolver(j.snap())
-	err = j.eachCandidate(q, func(seq uint64) error {
+	for seq := range seqs {
 		e, ok, err := j.selectEntry(q, seq, undos)
 		if errors.Is(err, ErrDamaged) {
 			damage, ok, err = cmp.Or(damage, err), true, nil
 		}
-		if err != nil || !ok {
-			return err
+		if err != nil {
+			return all, err
+		}
+		if !ok {
+			continue
 		}
 		if all = append(all, e); len(all) == q.Limit {
-			return boltfile.ErrStop
+			break
 		}
-		return nil
-	})
-	if err = cmp.Or(err, damage); err != nil {
-		return all, fmt.Errorf("listing repairs: %w", err)
 	}
-	return all, nil
+	return all, damage
 }
 
 // Each yields the entries that List returns, one at a time, and then its error, if any.
@@ -81,7 +82,9 @@ func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.
 	return func(yield func(change.Entry, error) bool) {
 		var seqs []uint64
 		err := with(func(j *Journal) (err error) {
-			seqs, err = j.candidates(q)
+			defer j.lock(&err, "listing repairs")()
+			all, err := j.candidates(q)
+			seqs = slices.Collect(all)
 			return err
 		})
 		one, n := q, 0
@@ -104,20 +107,6 @@ func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.
 			yield(change.Entry{}, err)
 		}
 	}
-}
-
-// candidates returns the numbers of the entries that q may select, newest first.
-func (j *Journal) candidates(q Query) (seqs []uint64, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err = j.eachCandidate(q, func(seq uint64) error {
-		seqs = append(seqs, seq)
-		return nil
-	})
-	if err = cmp.Or(err, j.damage); err != nil {
-		err = fmt.Errorf("listing repairs: %w", err)
-	}
-	return seqs, err
 }
 
 // selectEntry returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the
@@ -183,10 +172,13 @@ func (q Query) matchesTexts(e *change.Entry) bool {
 	return q.Rules == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(q.Rules, f.Rule) })
 }
 
-// eachCandidate calls fn for the entries that q may select, newest first.
-func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
-	if err := j.file.CheckReadable(); err != nil || j.file.Snap == nil {
-		return err
+// candidates returns the numbers of the entries that q may select, newest first. With an error that wraps ErrDamaged it
+// returns those that it can find.
+func (j *Journal) candidates(q Query) (iter.Seq[uint64], error) {
+	var seqs []uint64
+	err := j.file.CheckReadable()
+	if err != nil || j.file.Snap == nil {
+		return slices.Values(seqs), err
 	}
 	top := j.head.begun
 	if q.Before != 0 {
@@ -197,95 +189,65 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 		for _, id := range q.IDs {
 			seq, ok := seqOf(id)
 			if !ok || seq == 0 || seq > top {
-				return fmt.Errorf("%q: %w", id, ErrNotFound)
+				return slices.Values(seqs), fmt.Errorf("%q: %w", id, ErrNotFound)
 			}
-			if err := fn(seq); err != nil {
-				return boltfile.IgnoreStop(err)
-			}
+			seqs = append(seqs, seq)
 		}
-		return nil
+		return slices.Values(seqs), j.damage
 	case q.State == change.Pending:
-		return j.eachPending(top, fn)
+		seqs, err = j.pendingEntries(top)
 	case q.Session != "":
-		return j.scanSession(q.Session, q.After, top, fn)
+		seqs, err = j.entriesOfSession(q.Session, top)
 	case q.Sessions != nil:
-		return j.scanSessions(q.Sessions, q.After, top, fn)
-	}
-	for older := range top {
-		seq := top - older
-		if seq <= q.After || seq < q.Operation { // an operation has the number of its first entry
-			return nil
+		for session := range q.Sessions {
+			some, damage := j.entriesOfSession(session, top)
+			seqs, err = append(seqs, some...), cmp.Or(err, damage)
 		}
-		if err := fn(seq); err != nil {
-			return boltfile.IgnoreStop(err)
-		}
+	default:
+		oldest := max(q.After+1, q.Operation) // an operation has the number of its first entry
+		return func(yield func(uint64) bool) {
+			for seq := top; seq >= oldest; seq-- {
+				if !yield(seq) {
+					return
+				}
+			}
+		}, j.damage
 	}
-	return nil
+	seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq <= q.After })
+	slices.SortFunc(seqs, func(a, b uint64) int { return cmp.Compare(b, a) })
+	return slices.Values(seqs), cmp.Or(err, j.damage)
 }
 
-// scanSession calls fn for the entries of a session with numbers above after and up to top, newest first.
-func (j *Journal) scanSession(session string, after, top uint64, fn func(uint64) error) error {
+// entriesOfSession returns the entries of a session with numbers up to top.
+func (j *Journal) entriesOfSession(session string, top uint64) (seqs []uint64, err error) {
 	prefix := sessionPrefix([]byte(session))
-	return j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(session), top), func(it boltfile.Item) error {
+	err = j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(session), top), func(it boltfile.Item) error {
 		seq, err := entryOfSessionKey(it.Key)
 		if err == nil {
 			_, err = it.Open(bucketBySession)
 		}
-		switch {
-		case err != nil:
-			return err
-		case seq <= after:
-			return boltfile.ErrStop
+		if err == nil {
+			seqs = append(seqs, seq)
 		}
-		return fn(seq)
+		return err
 	})
+	return seqs, err
 }
 
-// scanSessions is scanSession for several sessions.
-func (j *Journal) scanSessions(sessions map[string]bool, after, top uint64, fn func(uint64) error) error {
-	var all []uint64
-	for session := range sessions {
-		err := j.scanSession(session, after, top, func(seq uint64) error {
-			all = append(all, seq)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	slices.Sort(all)
-	for _, seq := range slices.Backward(slices.Compact(all)) {
-		if err := fn(seq); err != nil {
-			return boltfile.IgnoreStop(err)
-		}
-	}
-	return nil
-}
-
-// eachPending calls fn for the pending entries up to number top, newest first.
-func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
-	var pending []uint64
-	err := j.snap().Scan(bucketPending, nil, nil, func(it boltfile.Item) error {
+// pendingEntries returns the pending entries up to number top.
+func (j *Journal) pendingEntries(top uint64) (seqs []uint64, err error) {
+	err = j.snap().Scan(bucketPending, nil, nil, func(it boltfile.Item) error {
 		n, ok := boltfile.SplitU64(it.Key, 1)
 		if !ok {
 			return damageError("pending has a key %x", it.Key)
 		}
-		if n[0] > top {
-			return boltfile.ErrStop
-		}
-		pending = append(pending, n[0])
 		_, err := it.Open(bucketPending)
+		if err == nil && n[0] <= top {
+			seqs = append(seqs, n[0])
+		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for _, seq := range slices.Backward(pending) {
-		if err := fn(seq); err != nil {
-			return boltfile.IgnoreStop(err)
-		}
-	}
-	return nil
+	return seqs, err
 }
 
 // Get returns the entry whose id is prefix, or starts with it. The error wraps [ErrNotFound] if no id matches, and is
@@ -308,12 +270,11 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 }
 
 // CauseOf returns the cause of the entry with the given number, without its texts.
-func (j *Journal) CauseOf(seq uint64) (change.Cause, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+func (j *Journal) CauseOf(seq uint64) (c change.Cause, err error) {
+	defer j.lock(&err, "reading repair %s", IDOf(seq))()
 	st, err := j.stateOf(change.Entry{Seq: seq, ID: IDOf(seq)})
 	if err != nil {
-		return change.Cause{}, fmt.Errorf("reading repair %s: %w", IDOf(seq), err)
+		return c, err
 	}
 	return st.begin.cause(), nil
 }
@@ -355,17 +316,8 @@ func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 
 // Ops returns the ops of an entry with their images. The error wraps [ErrForgotten] if the
 // images were removed, and [ErrDamaged] if one does not match its hash.
-func (j *Journal) Ops(e change.Entry) ([]change.Op, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	ops, err := j.ops(e)
-	if err != nil {
-		return nil, fmt.Errorf("reading the images of repair %s: %w", e.ID, err)
-	}
-	return ops, nil
-}
-
-func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
+func (j *Journal) Ops(e change.Entry) (ops []change.Op, err error) {
+	defer j.lock(&err, "reading the images of repair %s", e.ID)()
 	st, err := j.stateOf(e)
 	if err != nil {
 		return nil, err
@@ -378,7 +330,7 @@ func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
 		return nil, err
 	}
 	r := imageReader{j: j, have: map[hash][]byte{}}
-	ops := make([]change.Op, len(infos))
+	ops = make([]change.Op, len(infos))
 	for i, o := range infos {
 		ops[i].Ref = o.Ref
 		if ops[i].Pre, err = r.image(o.Pre); err != nil {
@@ -428,25 +380,21 @@ func (j *Journal) NewestEvent() uint64 {
 // ChangedSince returns the newest entry of a session of the store that was begun, finished or resolved
 // after event number seen, and whether it exists. Aborted entries changed nothing and are skipped.
 func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string) (e change.Entry, found bool, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.file.CheckReadable(); err != nil {
+	defer j.lock(&err, "reading the newest repairs")()
+	q := Query{Store: &store, Session: session}
+	seqs, err := j.candidates(q)
+	if err != nil {
 		return e, false, err
 	}
-	q := Query{Store: &store, Session: session}
-	err = j.eachCandidate(q, func(seq uint64) error {
+	for seq := range seqs {
 		st, err := j.snap().entryState(seq)
-		if err != nil || st.newest <= seen || !q.matches(st) || st.state() == change.Aborted {
-			return err
+		if err != nil {
+			return e, false, err
 		}
-		if e, err = j.readEntry(seq); err != nil {
-			return err
+		if st.newest > seen && q.matches(st) && st.state() != change.Aborted {
+			e, err = j.readEntry(seq)
+			return e, err == nil, err
 		}
-		found = true
-		return boltfile.ErrStop
-	})
-	if err != nil {
-		return change.Entry{}, false, fmt.Errorf("reading the newest repairs: %w", err)
 	}
-	return e, found, nil
+	return e, false, nil
 }
