@@ -24,7 +24,7 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		if h.Parent != "" {
 			return nil, nil // it is removed together with its session
 		}
-		e, err := s.Load(h.Ref, nil)
+		e, err := s.Load(h.Ref)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	if s.CopyOwner(head) != "" {
 		return c, errors.ErrUnsupported
 	}
-	e, err := s.Load(head.Ref, nil)
+	e, err := s.Load(head.Ref)
 	if err != nil {
 		return c, err
 	}

@@ -58,7 +58,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 }
 
 func (s *store) relocate(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
-	e, err := s.Load(r.Head.Ref, nil)
+	e, err := s.Load(r.Head.Ref)
 	if err != nil {
 		return nil, err
 	}

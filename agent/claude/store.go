@@ -37,7 +37,7 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 	var e safedir.Entry
 	if !r.Gone {
 		var err error
-		if e, err = s.Load(head.Ref, nil); err != nil {
+		if e, err = s.Load(head.Ref); err != nil {
 			return nil, stampOf(e), err
 		}
 	}

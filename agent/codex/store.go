@@ -177,7 +177,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, chang
 
 // read reads the rollout of a session, and decompresses it if needed.
 func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err error) {
-	e, err := s.Load(head.Ref, nil)
+	e, err := s.Load(head.Ref)
 	if err != nil {
 		return src, st, err
 	}
@@ -200,7 +200,7 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	lineage := s.lineage(head)
 	for i := len(lineage) - 1; i >= 0; i-- {
 		one := rollout.Source{Record: change.Record{Ref: lineage[i].Ref}, Root: src.Root, Base: src.Base}
-		if e, lerr := s.Load(one.Ref, nil); lerr == nil {
+		if e, lerr := s.Load(one.Ref); lerr == nil {
 			one.Plain = e.Data
 			if one.Ref != rollout.PlainRef(one.Ref) {
 				one.Plain, _, _ = s.unpack(one.Ref, e.Data)

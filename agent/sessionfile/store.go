@@ -251,14 +251,14 @@ func (s *Store) Stat(ref change.Ref) (safedir.Entry, error) {
 	return d.Stat(name)
 }
 
-// Load reads the file of a session. b may be nil.
-func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
+// Load reads the file of a session.
+func (s *Store) Load(ref change.Ref) (safedir.Entry, error) {
 	d, name, err := s.OpenFolder(ref)
 	if err != nil {
 		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Read(b, name, min(s.Most, change.MaxText))
+	e, err := d.Read(nil, name, min(s.Most, change.MaxText))
 	switch why := e.ReadProblem(); {
 	case err != nil:
 	case e.TooLarge && e.Size <= change.MaxText:

@@ -85,12 +85,9 @@ func (d *Dir) LinkProblem(below string) (string, error) {
 	return e.LinkProblem(below), err
 }
 
-// A Buffer is memory that one reader reuses for each file. It is not safe for concurrent use.
+// A Buffer is memory that one reader reuses for each file: content is valid only until the next Read or ReadEnds with
+// the same buffer. It is not safe for concurrent use.
 type Buffer struct {
-	// Keep makes [Dir.Read] allocate the content of every file. Without it the
-	// content is valid only until the next Read with the same buffer.
-	Keep bool
-
 	data []byte // content of one file
 }
 
@@ -99,7 +96,7 @@ const maxReuse = 2 << 20
 
 // alloc returns n bytes. b may be nil.
 func (b *Buffer) alloc(n int64) []byte {
-	if b == nil || b.Keep {
+	if b == nil {
 		return make([]byte, n)
 	}
 	if n > int64(len(b.data)) {
@@ -113,11 +110,10 @@ func (b *Buffer) alloc(n int64) []byte {
 }
 
 // ReadEnds returns at most first bytes from the beginning and last bytes from the end of a regular file. tail is empty
-// if the file is no longer than head; otherwise it starts after its first line feed, if it has one. Both are valid
-// until the next Read or ReadEnds with the same buffer.
+// if the file is no longer than head; otherwise it starts after its first line feed, if it has one.
 func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
-	f, e, err := d.open(name)
-	if err != nil || !e.IsFile() {
+	f, e, err := d.Open(name)
+	if f == nil {
 		return nil, nil, err
 	}
 	defer f.Close()

@@ -23,14 +23,13 @@ type treeReader struct {
 	stray []change.Stray
 	err   error
 
-	budget   int64           // bytes of the session that may still be loaded; counts only if loads is set
-	loads    bool            // a session is loaded
-	buf      *safedir.Buffer // from the store's buffers
-	parts    []record.Part   // memory for the parts of one message
-	stamp    *stampHasher    // stamp of the records; nil if it is not needed
-	statOnly bool            // records are not read
-	raw      bool            // records are not decoded
-	partsDir *safedir.Dir    // has the part folders of the messages; nil if it could not be opened
+	budget   int64         // bytes of the session that may still be loaded; counts only if loads is set
+	loads    bool          // a session is loaded
+	parts    []record.Part // memory for the parts of one message
+	stamp    *stampHasher  // stamp of the records; nil if it is not needed
+	statOnly bool          // records are not read
+	raw      bool          // records are not decoded
+	partsDir *safedir.Dir  // has the part folders of the messages; nil if it could not be opened
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
@@ -38,14 +37,10 @@ func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffers.Get().(*safedir.Buffer)}, nil
+	return &treeReader{Store: s, ctx: ctx, root: root}, nil
 }
 
-// close closes the root and returns the buffer.
-func (tr *treeReader) close() {
-	tr.root.Close()
-	tr.buffers.Put(tr.buf)
-}
+func (tr *treeReader) close() { tr.root.Close() }
 
 // hasFailed reports whether an error occurred or ctx ended.
 func (tr *treeReader) hasFailed() bool {
@@ -214,7 +209,7 @@ func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Ent
 	if tr.loads {
 		left = max(tr.budget, 0)
 	}
-	e, err := d.Read(tr.buf, name, min(left, tr.opt.MaxRecord))
+	e, err := d.Read(nil, name, min(left, tr.opt.MaxRecord))
 	if err != nil || !tr.loads {
 		return e, err
 	}

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"mend/agent"
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/memory"
 	"mend/internal/ownfile"
-	"mend/internal/safedir"
 )
 
 // A Store is one tree of JSON files. It holds nothing open between calls and is safe for concurrent use. Its
@@ -22,8 +20,6 @@ type Store struct {
 	agent.Base // for methods that only a database supports
 
 	opt Options
-
-	buffers sync.Pool // of *safedir.Buffer
 }
 
 // Options configure a [Store]. The zero value is enough for reading.
@@ -77,7 +73,5 @@ func Open(path string, named bool, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Store: files, opt: o}
-	s.buffers.New = func() any { return &safedir.Buffer{Keep: true} }
-	return s, nil
+	return &Store{Store: files, opt: o}, nil
 }
