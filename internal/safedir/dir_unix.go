@@ -65,7 +65,7 @@ func (d *Dir) child(name string) (*Dir, error) {
 // Read returns the entry with its content if it is a regular file of at most max
 // bytes. It blocks neither on a pipe nor on a device. b may be nil.
 func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
-	f, e, err := d.open(name)
+	fd, e, err := d.open(name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return Entry{}, nil
@@ -74,71 +74,52 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 	case err != nil || !e.IsFile():
 		return e, err
 	}
-	defer f.Close()
 	if e.TooLarge = e.Size > max; e.TooLarge {
-		return e, nil
+		return e, unix.Close(fd)
 	}
-	e.Data, e.TooLarge, err = readFile(f, b.alloc(e.Size+1), max)
+	data := b.alloc(e.Size + 1)
+	n, err := retry(func() (int, error) { return unix.Read(fd, data) })
+	if err == nil && int64(n) == e.Size { // one call reads a file whose size has not changed
+		e.Data = data[:n]
+		return e, unix.Close(fd)
+	}
+	f := os.NewFile(uintptr(fd), path.Join(d.Path, name))
+	defer f.Close()
+	if err != nil {
+		return e, d.wrap("read", name, err)
+	}
+	rest, _, err := readAll(f, 0, max)
+	e.Data = append(data[:n], rest...)
+	e.TooLarge = int64(len(e.Data)) > max
 	return e, err
 }
 
 // Open opens a regular file for reading in chunks. The file is nil if the entry is not a regular
 // file or does not exist.
 func (d *Dir) Open(name string) (*os.File, Entry, error) {
-	f, e, err := d.open(name)
+	fd, e, err := d.open(name)
 	if err != nil || !e.IsFile() {
 		return nil, e, err
 	}
-	return os.NewFile(uintptr(f.fd), path.Join(d.Path, name)), e, nil
+	return os.NewFile(uintptr(fd), path.Join(d.Path, name)), e, nil
 }
 
-// open is Open for internal use: making an [os.File] takes two more system calls.
-func (d *Dir) open(name string) (descriptor, Entry, error) {
+// open is Open for [Dir.Read]: making an [os.File] takes two more system calls for each record. The descriptor is open
+// if the entry is a regular file.
+func (d *Dir) open(name string) (fd int, e Entry, err error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
-	f := descriptor{fd, d, name}
+	fd, err = retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
 	if err != nil {
-		return f, Entry{}, d.wrap("open", name, err)
+		return fd, e, d.wrap("open", name, err)
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		f.Close()
-		return f, Entry{}, d.wrap("stat", name, err)
+	if err = unix.Fstat(fd, &st); err == nil {
+		e = newEntry(&st)
 	}
-	e := newEntry(&st)
 	if !e.IsFile() {
-		f.Close()
+		_ = unix.Close(fd)
 	}
-	return f, e, nil
-}
-
-// A descriptor is an open file in a folder.
-type descriptor struct {
-	fd   int
-	in   *Dir
-	name string
-}
-
-func (f descriptor) Close() { _ = unix.Close(f.fd) }
-
-// Read implements [io.Reader].
-func (f descriptor) Read(b []byte) (int, error) {
-	return f.result(retry(func() (int, error) { return unix.Read(f.fd, b) }))
-}
-
-// ReadAt implements [io.ReaderAt].
-func (f descriptor) ReadAt(b []byte, at int64) (n int, err error) {
-	for more := 0; n < len(b) && err == nil; n += more {
-		more, err = f.result(retry(func() (int, error) { return unix.Pread(f.fd, b[n:], at+int64(n)) }))
-	}
-	return n, err
-}
-
-func (f descriptor) result(n int, err error) (int, error) {
-	if n == 0 && err == nil {
-		return 0, io.EOF
-	}
-	return max(n, 0), f.in.wrap("read", f.name, err)
+	return fd, e, d.wrap("stat", name, err)
 }
 
 // Names returns the names in the folder in any order. Not safe for concurrent use.
@@ -194,22 +175,6 @@ func modeOf(m uint32) fs.FileMode {
 		return perm | fs.ModeDevice
 	}
 	return perm | fs.ModeIrregular
-}
-
-// readFile reads f into data, which has room for one byte more than the size of the file. A file
-// whose size has not changed takes one call.
-func readFile(f descriptor, data []byte, max int64) (content []byte, tooLarge bool, err error) {
-	n, err := f.Read(data)
-	content = data[:n]
-	switch {
-	case n == len(data)-1:
-		return content, false, nil
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, false, err
-	}
-	rest, _, err := readAll(f, 0, max)
-	content = append(content, rest...)
-	return content, int64(len(content)) > max, err
 }
 
 func (d *Dir) wrap(op, name string, err error) error {

@@ -115,8 +115,6 @@ func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	return f, e, err
 }
 
-func (d *Dir) open(name string) (*os.File, Entry, error) { return d.Open(name) }
-
 // Stat returns the entry without its content.
 func (d *Dir) Stat(name string) (Entry, error) {
 	e, _, err := d.lstat(name)
