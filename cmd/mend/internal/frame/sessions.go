@@ -154,20 +154,9 @@ func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []Name
 	return stores, all, unread
 }
 
-// LookUp returns the sessions that a user names, each once. If also includes the journal, a single whole id in the
-// journal is looked up without reading a store. unread is the worst error of the stores that cannot be read: a session
-// that is not found may be in one of them.
+// LookUp returns the sessions that a user names, each once. unread is the worst error of the stores that cannot be read:
+// a session that is not found may be in one of them.
 func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found []NamedSession, unread, err error) {
-	if also.Journal && len(names) == 1 {
-		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName})
-		if err != nil && !errors.Is(err, journal.ErrDamaged) {
-			return nil, nil, err
-		}
-		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // a damaged journal may yield others
-		if len(es) > 0 && !severalAgents(env, also, es) {
-			return []NamedSession{{change.Head{ID: es[0].Session, Title: es[0].Cause.Title}, es[0].Store, nil}}, nil, nil
-		}
-	}
 	all, unread, err := NamedSessions(ctx, env, also)
 	for _, name := range names {
 		var s NamedSession
@@ -186,18 +175,6 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 		}
 	}
 	return found, unread, err
-}
-
-// severalAgents reports whether the session of the entries, or of copies with its id, belongs to more than one agent.
-func severalAgents(env *Env, also Sources, es []change.Entry) bool {
-	agent := es[0].Store.Agent
-	several := slices.ContainsFunc(es, func(e change.Entry) bool { return e.Store.Agent != agent })
-	if !several && also.Copies {
-		_ = env.Opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error { // unreadable copies do not hide the entries
-			return k.Each(keep.Query{Session: es[0].Session, Agent: env.AgentName}, func(s *keep.State) { several = several || s.Store.Agent != agent })
-		})
-	}
-	return several
 }
 
 // FindSessions is [LookUp] for a verb that continues without the stores that cannot be read.
