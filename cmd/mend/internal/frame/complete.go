@@ -34,8 +34,7 @@ func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []strin
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	all := slices.DeleteFunc(complete(ctx, env, args), func(c cobra.Completion) bool {
-		// Without a first letter the ids are enough: each has the title as its description.
-		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession)
+		return !strings.HasPrefix(c, start)
 	})
 	all = all[:min(len(all), maxCompletions)]
 	all = slices.DeleteFunc(all, func(c cobra.Completion) bool {
@@ -49,21 +48,13 @@ func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []strin
 	return all, directive
 }
 
-// titleOfSession begins the description of a title.
-const titleOfSession = "title of "
-
-// CompleteSessions returns the sessions with their titles, the newest first, then the titles. It prints no notes.
+// CompleteSessions returns the ids of the sessions, the newest first, with their titles. It prints no notes.
 func CompleteSessions(ctx context.Context, env *Env, _ []string) (all []cobra.Completion) {
 	quiet := Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, Opt: env.Opt, AgentName: env.AgentName, Command: env.Command, Also: env.Also}
 	quiet.Opt.Note = nil
 	named, _, _ := NamedSessions(ctx, &quiet, env.Also)
 	for _, h := range named {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
-	}
-	for _, h := range named {
-		if title := strings.TrimSpace(h.Title); title != "" && term.OneLine(title, len(title)) == title {
-			all = append(all, cobra.CompletionWithDesc(title, titleOfSession+h.ID))
-		}
 	}
 	return all
 }
