@@ -8,13 +8,13 @@ package term
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
@@ -141,21 +141,12 @@ const wide = 100
 // IsNarrow reports whether the terminal has room only for the short form of a table.
 func (t *Terminal) IsNarrow() bool { return t.Width > 0 && t.Width < wide }
 
-// AgeCell returns text, the result of [Age], for a cell of a table: on a narrow terminal in a short form such as "3d".
-func (t *Terminal) AgeCell(text string) string {
-	if !t.IsNarrow() || text == "" {
-		return text
+// AgeCell formats a duration for a cell of a table: as [Age], or on a narrow terminal as [ShortAge].
+func (t *Terminal) AgeCell(d time.Duration) string {
+	if t.IsNarrow() {
+		return ShortAge(d)
 	}
-	var n int
-	var unit string
-	if _, err := fmt.Sscan(text, &n, &unit); err != nil {
-		return "now"
-	}
-	short := map[byte]string{'y': "y", 'm': "mo", 'd': "d", 'h': "h"}[unit[0]]
-	if strings.HasPrefix(unit, "minute") {
-		short = "min"
-	}
-	return fmt.Sprint(n) + short
+	return Age(d)
 }
 
 // TextWidth returns the width to which text is wrapped: $COLUMNS, or else the terminal's, from minWidth to maxWidth.

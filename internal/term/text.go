@@ -165,18 +165,33 @@ func ShortenHome(path string) string {
 	return path
 }
 
+const day = 24 * time.Hour
+
+var ageUnits = []struct {
+	length      time.Duration
+	name, short string
+}{
+	{365 * day, "year", "y"}, {30 * day, "month", "mo"}, {day, "day", "d"}, {time.Hour, "hour", "h"}, {time.Minute, "minute", "min"},
+}
+
 // Age formats a duration, such as "3 days ago".
 func Age(d time.Duration) string {
-	const day = 24 * time.Hour
-	for _, u := range []struct {
-		unit time.Duration
-		name string
-	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
-		if n := int(d / u.unit); n >= 1 {
-			return Count(n, u.name) + " ago"
+	for _, u := range ageUnits {
+		if d >= u.length {
+			return Count(int(d/u.length), u.name) + " ago"
 		}
 	}
 	return "just now"
+}
+
+// ShortAge formats a duration, such as "3d".
+func ShortAge(d time.Duration) string {
+	for _, u := range ageUnits {
+		if d >= u.length {
+			return fmt.Sprint(int(d/u.length), u.short)
+		}
+	}
+	return "now"
 }
 
 // Count formats a number with its noun: "1 session", "3 sessions".

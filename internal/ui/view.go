@@ -224,11 +224,10 @@ func (m *model) age(t time.Time, short bool) string {
 	if t.IsZero() {
 		return ""
 	}
-	age := term.Age(m.now().Sub(t))
 	if short {
-		return (&term.Terminal{Width: 1}).AgeCell(age)
+		return term.ShortAge(m.now().Sub(t))
 	}
-	return age
+	return term.Age(m.now().Sub(t))
 }
 
 func (m *model) rightSide() []string {

@@ -414,7 +414,7 @@ func sessionsText(env *frame.Env, s StatusJSON) term.Text {
 	short := show.ShortIDs(env.Terminal, heads)
 	var shown [][]any
 	for _, h := range heads[:min(len(heads), maxWorst)] {
-		shown = append(shown, []any{term.Bold(short[h.ID]), term.Faint(env.AgeCell(show.Age(h))), show.SessionTitle(h)})
+		shown = append(shown, []any{term.Bold(short[h.ID]), show.AgeCell(env.Terminal, h), show.SessionTitle(h)})
 	}
 	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
 	if n := len(heads) - len(shown); n > 0 {

@@ -246,7 +246,7 @@ func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 			n, size = n+1, size+x.states[i].Size
 		}
 		rows = append(rows, []any{
-			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
+			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
 		})
 	}
 	for _, path := range x.damaged {

@@ -239,7 +239,7 @@ func restorableRows(t *term.Terminal, all []frame.Restorable) [][]any {
 	rows := make([][]any, len(all))
 	for i, x := range all {
 		rows[i] = []any{
-			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agents.Title(x.StoreID())),
+			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(time.Since(x.Time()))), term.Faint(agents.Title(x.StoreID())),
 			term.Warn(x.State), frame.MessagesText(x), show.SessionTitle(x.Session),
 		}
 	}

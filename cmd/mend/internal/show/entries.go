@@ -32,7 +32,7 @@ func EntryRow(t *term.Terminal, e change.Entry, earlier string) []any {
 	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession {
 		id = e.Session
 	}
-	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
+	when := term.Faint(t.AgeCell(time.Since(e.Time)))
 	if e.Time.IsZero() { // nothing of the entry can be read
 		when = "?"
 	}
@@ -421,7 +421,7 @@ func (op Operation) Sessions() string {
 
 // Row returns the line of an operation with several entries.
 func (op Operation) Row(t *term.Terminal) []any {
-	return []any{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.State(), op.What(), "", op.Sessions()}
+	return []any{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(time.Since(op[0].Time))), op.State(), op.What(), "", op.Sessions()}
 }
 
 // effectTexts describes the current records of an entry, and the effect of repeating its change.

@@ -67,7 +67,7 @@ func commonPrefix(a, b string) int {
 
 // SessionCells returns the age, the folder, which is empty if there is no room, and the title of a session.
 func SessionCells(t *term.Terminal, h change.Head) []any {
-	return []any{term.Faint(t.AgeCell(Age(h))), folderCell(t, h), SessionTitle(h)}
+	return []any{AgeCell(t, h), folderCell(t, h), SessionTitle(h)}
 }
 
 // folderCell returns the folder of a session, "" on a narrow terminal.
@@ -90,12 +90,13 @@ func SessionTitle(h change.Head) term.Text {
 	return term.Escape(term.OneLine(h.Title, 200))
 }
 
-// Age returns how long ago the session was used, "" if unknown.
-func Age(h change.Head) string {
-	if t := max(h.Updated, h.Created); t > 0 {
-		return term.Age(time.Since(time.UnixMilli(t)))
+// AgeCell returns how long ago the session was used, for a cell of a table; "" if unknown.
+func AgeCell(t *term.Terminal, h change.Head) term.Text {
+	used := max(h.Updated, h.Created)
+	if used == 0 {
+		return ""
 	}
-	return ""
+	return term.Faint(t.AgeCell(time.Since(time.UnixMilli(used))))
 }
 
 // SessionRows returns a row for each session of heads, with an id that is unambiguous among all.

@@ -604,7 +604,7 @@ func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions
 		if s.Directory == "" && s.Title == "" {
 			title = term.Faint("(data of a session that does not exist)")
 		}
-		rows = append(rows, []any{"", term.Size(s.Total()), term.Bold(s.ID), term.Faint(env.AgeCell(show.Age(*s.Head))), title})
+		rows = append(rows, []any{"", term.Size(s.Total()), term.Bold(s.ID), show.AgeCell(env.Terminal, *s.Head), title})
 	}
 	env.PrintRows(rows, "  ")
 }
