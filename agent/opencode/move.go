@@ -22,6 +22,7 @@ import (
 	"mend/internal/git"
 	"mend/internal/jsonedit"
 	"mend/internal/place"
+	"mend/repair"
 )
 
 // A project is the agent's project for a folder that it is started in.
@@ -147,7 +148,7 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 		p.all = append(p.all, c.Path)
 	}
 	if found.Certain() {
-		now, err := projectAt(ctx, p.all[0], newestOf(heads))
+		now, err := projectAt(ctx, p.all[0], repair.NewestVersion(heads))
 		p.certain = err == nil && now.id == head.Project
 	}
 	s.places.Store(key, p)
@@ -160,7 +161,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 	if err != nil {
 		return err
 	}
-	version := newestOf(heads)
+	version := repair.NewestVersion(heads)
 	projects, known := map[string]project{}, map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		p, ok := projects[r.To]
@@ -186,17 +187,6 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 		}
 		return ops, err
 	})
-}
-
-// newestOf returns the newest version of the agent in the sessions.
-func newestOf(heads []change.Head) string {
-	newest := ""
-	for _, h := range heads {
-		if semver.Compare("v"+h.Version, "v"+newest) > 0 {
-			newest = h.Version
-		}
-	}
-	return newest
 }
 
 // movedRecord returns the ops that move a session's own record to another folder; none if the session is already there.

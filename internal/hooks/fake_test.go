@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -103,7 +104,9 @@ func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {
 	return opencode.Agent{}.ParseAPIError(input)
 }
 
-func (f *fakeAgent) watch() *live.Watch { return live.NewWatch(live.New(f, f, live.Options{})) }
+func (f *fakeAgent) watch() *live.Watch {
+	return live.NewWatch(live.New(f, f, live.Options{MaxAttempts: 3, ToastTime: time.Second}))
+}
 
 var errTest = errors.New("boom")
 

@@ -23,7 +23,7 @@ type FallbackPolicy struct {
 	Models      []live.Model            // the models to continue with, best first
 	AgentModels map[string][]live.Model // for prompts to some agents, instead of Models
 	Codes       []int                   // HTTP status codes that switch to the next model
-	Attempts    int                     // changes of the model until the user's next prompt; 0 means 3
+	Attempts    int                     // changes of the model until the user's next prompt
 	Cooldown    time.Duration           // how long a model that failed is not used
 	Silence     time.Duration           // how long a model may be silent; 0 means forever
 	Restore     bool                    // return to the first model when its cool-down is over
@@ -397,7 +397,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 // choose returns the first model of the chain that has not failed in this turn, is not
 // cooling down, and exists.
 func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) (live.Model, bool) {
-	if s.attempts >= cmp.Or(p.Attempts, defaultFallbackAttempts) {
+	if s.attempts >= p.Attempts {
 		return live.Model{}, false
 	}
 	i := slices.IndexFunc(p.chain(agent), func(m live.Model) bool {
@@ -409,9 +409,6 @@ func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) 
 	}
 	return p.chain(agent)[i], true
 }
-
-// defaultFallbackAttempts is the default of [FallbackPolicy.Attempts].
-const defaultFallbackAttempts = 3
 
 // chain returns the models to continue with for an agent.
 func (p *FallbackPolicy) chain(agent string) []live.Model {

@@ -28,7 +28,7 @@ var (
 func testPolicy() FallbackPolicy {
 	return FallbackPolicy{
 		Models: []live.Model{two, three}, Codes: []int{429, 500, 502, 503, 504, 529},
-		Cooldown: time.Minute, Silence: 2 * time.Minute,
+		Attempts: 3, Cooldown: time.Minute, Silence: 2 * time.Minute,
 	}
 }
 

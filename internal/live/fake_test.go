@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,8 +179,12 @@ func (h *Hook) ask(ctx context.Context, q Question) (entry string, err error) {
 	return v.Entry, v.Err
 }
 
-// hook returns a Hook of the fakeAgent. It never waits.
+const defaultAttempts = 3
+
+// hook returns a Hook of the fakeAgent. It never waits. A negative ToastTime turns toasts off.
 func (f *fakeAgent) hook(o Options) *Hook {
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, defaultAttempts)
+	o.ToastTime = max(cmp.Or(o.ToastTime, time.Second), 0)
 	h := New(f, f, o)
 	h.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	return h

@@ -12,24 +12,19 @@ import (
 	"mend/repair"
 )
 
-// Options configure a [Hook]. The zero value recovers every class and sends no
-// prompts.
+// Options configure a [Hook].
 type Options struct {
 	Disabled        []repair.Class // classes that are not handled
 	KeepInterrupted bool           // leave interrupted tool calls of idle sessions unchanged
 	TrimOverflow    bool           // trim sessions whose request is too long for the model
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
-	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
+	MaxAttempts     int            // recoveries of a session without a successful turn
 	SkipPreflight   bool           // repair nothing before a request
-	NoToasts        bool           // do not show toasts
-	ToastTime       time.Duration  // how long a toast of a result is shown; 0 means 12 s
+	ToastTime       time.Duration  // how long a toast of a result is shown; 0: no toasts
 	Placeholder     string         // see [repair.Request]
 
 	Log *slog.Logger // nil discards
 }
-
-// defaultAttempts is the default of [Options.MaxAttempts].
-const defaultAttempts = 3
 
 // A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
 // recovery runs at a time.
@@ -50,9 +45,6 @@ type Hook struct {
 func New(a Agent, r Repairer, o Options) *Hook {
 	if a == nil {
 		a = noAgent{}
-	}
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = defaultAttempts
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -107,10 +99,10 @@ func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 
 // Toast shows a toast. An error is only logged.
 func (h *Hook) Toast(ctx context.Context, t Toast) {
-	if h.opt.NoToasts {
+	if h.opt.ToastTime == 0 {
 		return
 	}
-	t.Duration = cmp.Or(t.Duration, int(cmp.Or(h.opt.ToastTime, defaultToastTime).Milliseconds()))
+	t.Duration = cmp.Or(t.Duration, int(h.opt.ToastTime.Milliseconds()))
 	if err := h.agent.Toast(ctx, t); err != nil {
 		h.opt.Log.Debug("showing a toast", "error", err)
 	}

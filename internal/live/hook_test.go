@@ -44,7 +44,7 @@ func TestRecoverySteps(t *testing.T) {
 			name: "an answer at the end that can be repaired (#3756, #3917)", text: prefillText, repaired: true,
 			want: []string{"messages", "started ses_1", "abort", "repair", "toast", "finished ses_1"},
 		},
-		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "started ses_1", "abort", "repair", "finished ses_1"}},
+		{name: "no toasts", text: emptyText, opt: Options{ToastTime: -1}, repaired: true, want: []string{"messages", "started ses_1", "abort", "repair", "finished ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"mend/repair"
 )
@@ -14,8 +13,6 @@ const (
 	announceTime = 3_000 // before a recovery
 	resultTime   = 0     // after a recovery, with the next step: [Options.ToastTime]
 )
-
-const defaultToastTime = 12 * time.Second
 
 // maxToast is the maximum number of words in a toast.
 const maxToast = 15

@@ -216,7 +216,7 @@ func TestToasts(t *testing.T) {
 		}
 		shown := 3000
 		if c.text == modifiedText || c.text == prefillText { // a result
-			shown = 12_000
+			shown = 1_000
 		}
 		if diff := cmp.Diff(Toast{c.title, c.message, "warning", shown}, f.toasts[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.text, diff)

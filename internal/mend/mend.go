@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/mod/semver"
-
 	"mend/agent"
 	"mend/change"
 	"mend/journal"
@@ -82,7 +80,7 @@ func (l *lastList) get() listFacts {
 func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sessions, l.newest = len(heads), cmp.Or(l.newest, newestVersion(heads))
+	l.sessions, l.newest = len(heads), cmp.Or(l.newest, repair.NewestVersion(heads))
 	news = wrongClock && !l.wrongClock
 	l.wrongClock = l.wrongClock || wrongClock
 	return news
@@ -203,16 +201,6 @@ func (c *Store) withOptions(r repair.Request) repair.Request {
 	r.Options = c.repairOptions()
 	r.Version, r.Model = cmp.Or(version, r.Version), model
 	return r
-}
-
-func newestVersion(heads []change.Head) string {
-	var newest string
-	for _, h := range heads {
-		if semver.Compare("v"+h.Version, "v"+newest) > 0 {
-			newest = h.Version
-		}
-	}
-	return newest
 }
 
 // withWriter runs f with the journal open for writing, and with the store's transactions for that journal. version

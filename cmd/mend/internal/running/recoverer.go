@@ -72,7 +72,7 @@ func liveOptions(c config.Config) live.Options {
 		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
 		TrimOverflow:  c.TrimOverflow,
 		SkipPreflight: c.Skips(config.SkipPreflight),
-		NoToasts:      c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
+		ToastTime:     seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
 	}
 	for _, word := range c.Skip {
 		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words of skip are not classes
