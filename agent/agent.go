@@ -218,6 +218,22 @@ type Relocation struct {
 	To   string
 }
 
+// A Version is a version of the agent and its nearest known one.
+type Version struct {
+	Name     string // such as 1.18.33; "" if it is not known
+	Profile  string // the known version with the same requests
+	Verified bool   // mend was verified with it
+	Newer    bool   // newer than all verified versions
+}
+
+// Note names the version that mend builds requests for, if mend was not verified with the agent's; else "".
+func (v Version) Note() string {
+	if v.Name == "" || v.Verified {
+		return ""
+	}
+	return fmt.Sprintf("as %s builds them; %.30s was not verified", v.Profile, v.Name)
+}
+
 // An Examination is the result of examining a session. It is valid until the session has another stamp, the store has
 // other settings for it, or the agent is working in it.
 type Examination struct {

@@ -95,7 +95,6 @@ type Repairer interface {
 	// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is
 	// needed.
 	CheckUnasked(ctx context.Context, id string, r repair.Result) error
-	// KnowsVersion reports whether mend was verified with a version of the agent, and whether the version is newer than
-	// all verified ones. It also returns the version; "" stands for the version used for diagnoses.
-	KnowsVersion(version string) (resolved string, verified, newer bool)
+	// Version returns the facts about a version of the agent; "" means the version for diagnoses.
+	Version(name string) agent.Version
 }

@@ -155,8 +155,8 @@ func (f *fakeAgent) CheckUnasked(context.Context, string, repair.Result) error {
 	return f.record("checkUnasked")
 }
 
-func (f *fakeAgent) KnowsVersion(version string) (string, bool, bool) {
-	return version, version != "9.9.9" && version != "0.0.1", version == "9.9.9"
+func (f *fakeAgent) Version(name string) agent.Version {
+	return agent.Version{Name: name, Verified: name != "9.9.9" && name != "0.0.1", Newer: name == "9.9.9"}
 }
 
 // recover judges a session after an error, and reports whether it was repaired.

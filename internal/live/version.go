@@ -18,16 +18,16 @@ func (e unverifiedError) Error() string {
 // agent. A newer version is treated like the newest verified one until the provider refuses a request that mend had
 // repaired. newer is the version if it is a newer one, else "".
 func (h *Hook) checkVersion(version string) (newer string, err error) {
-	version, verified, isNewer := h.store.KnowsVersion(version)
-	if verified || version == "" { // without a version the session is judged by its records alone
+	v := h.store.Version(version)
+	if v.Verified || v.Name == "" { // without a version the session is judged by its records alone
 		return "", nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if why := h.contradictions[version]; why != "" || !isNewer {
-		return "", unverifiedError{version, why}
+	if why := h.contradictions[v.Name]; why != "" || !v.Newer {
+		return "", unverifiedError{v.Name, why}
 	}
-	return version, nil
+	return v.Name, nil
 }
 
 // noteRefusal is called when a request was refused because of stored data. If mend had repaired the session before that

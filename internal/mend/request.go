@@ -3,7 +3,6 @@ package mend
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"mend/agent"
 	"mend/change"
@@ -23,24 +22,10 @@ func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error
 // sessions that [Store.Sessions] listed; "" if none has a version.
 func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listFacts.get().newest) }
 
-// A Version is a version of the agent and its nearest known one.
-type Version struct {
-	Name     string // such as 1.18.33; "" if it is not known
-	Profile  string // the known version with the same requests
-	Verified bool   // mend was verified with it
-	Newer    bool   // newer than all verified versions
-}
-
 // Version returns the facts about a version of the agent; "" means the version for diagnoses.
-func (c *Store) Version(name string) Version {
+func (c *Store) Version(name string) agent.Version {
 	name = cmp.Or(name, c.agentVersion())
-	return Version{name, c.store.Profile(name), c.store.Verified(name), c.store.Newer(name)}
-}
-
-// Note names the version that mend builds requests for, if mend was not verified with the agent's; else "".
-func (v Version) Note() string {
-	if v.Name == "" || v.Verified {
-		return ""
+	return agent.Version{
+		Name: name, Profile: c.store.Profile(name), Verified: c.store.Verified(name), Newer: c.store.Newer(name),
 	}
-	return fmt.Sprintf("as %s builds them; %.30s was not verified", v.Profile, v.Name)
 }

@@ -18,7 +18,8 @@ import (
 	"mend/repair"
 )
 
-// A Repairer repairs the sessions of a store without a question.
+// A Repairer repairs the sessions of a store without a question. It implements live.Repairer, which describes its
+// methods.
 type Repairer struct{ *mend.Store }
 
 // New returns a Repairer for a store.
@@ -44,7 +45,7 @@ func (c Repairer) lastEntry(ctx context.Context, id string) (*change.Entry, erro
 	return &es[i], err
 }
 
-// Examine diagnoses a session. The head may have only an ID.
+// Examine implements live.Repairer.
 func (c Repairer) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
 	return c.examine(ctx, head, repair.Request{})
 }
@@ -57,15 +58,7 @@ func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Reques
 	return c.Store.Examine(ctx, head, r)
 }
 
-// KnowsVersion reports whether mend was verified with a version of the agent, and whether the version is newer than all
-// verified ones. It also returns the version; "" stands for the version used for diagnoses.
-func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bool) {
-	v := c.Version(name)
-	return v.Name, v.Verified, v.Newer
-}
-
-// Trim plans to make the next request of a session smaller, and applies the plan. It returns the id of the journal
-// entry, "" if nothing can be trimmed. Its errors come from [mend.Store.ProposeTrim] and [mend.Store.Apply].
+// Trim implements live.Repairer. Its errors come from [mend.Store.ProposeTrim] and [mend.Store.Apply].
 func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (
 	entry string, t repair.Trimmed, err error,
 ) {
@@ -196,12 +189,8 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // An acceptFunc returns an error if a plan must not be applied.
 type acceptFunc = func(context.Context, repair.Result) error
 
-// Repair plans a repair of one session for a running agent, and applies it. It repairs only findings with the tier
-// [repair.Auto]. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses only
-// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. accept,
-// if not nil, is called before a plan is applied; if it returns an error, nothing is changed, and Repair returns that
-// error. If another program interferes, Repair plans again, and returns the error of the last try. head is one of
-// [mend.Store.Sessions], or has only an ID and is looked up. The error is a [*repair.AskError], or comes from
+// Repair implements live.Repairer. It repairs only findings with the tier [repair.Auto]. If another program interferes,
+// it plans again, and returns the error of the last try. The error is a [*repair.AskError], or comes from
 // [mend.Store.ProposeRepair] or [mend.Store.Apply].
 func (c Repairer) Repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	entry string, result repair.Result, err error,

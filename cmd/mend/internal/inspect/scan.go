@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/agent"
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
@@ -259,7 +260,7 @@ type scanReport struct {
 	lost       []change.Head // sessions with lost content
 	restorable []string      // the ids of these sessions whose copy has the content
 
-	version   mend.Version // of the agent, that the sessions are judged by
+	version   agent.Version // of the agent, that the sessions are judged by
 	elsewhere []elsewhereJSON
 }
 
