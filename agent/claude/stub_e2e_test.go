@@ -15,6 +15,9 @@ import (
 func TestRealStubs(t *testing.T) {
 	cmd := install(t)
 	for _, s := range fixture.Stubs() {
+		if testing.Short() && !fixture.Everyday(s.Name) {
+			continue
+		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)

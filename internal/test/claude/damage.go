@@ -663,7 +663,8 @@ var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
 	"empty prompt", "thinking after the text", "large image in an early prompt", "killed in a call",
 	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
+	"empty", "NUL bytes", "half a record", "a prompt", "an answer alone", "a compaction alone", "metadata", // of Stubs
 }
 
-// Everyday reports whether make e2e tries the damage with that name; make night tries all.
+// Everyday reports whether make e2e tries the damage or the stub with that name; make night tries all.
 func Everyday(name string) bool { return slices.Contains(everyday, name) }
