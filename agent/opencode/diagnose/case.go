@@ -59,8 +59,8 @@ func describe(x *repair.Fault, d *repair.Diagnosis) {
 		d.Why = "The subtask was not run, and OpenCode runs it before it answers the next prompt. The call of the subtask " +
 			"has no thinking before it. The provider requires that while thinking is on."
 	}
-	if d.WhyNot != "" && c.futureDate(f) != "" {
-		d.WhyNot = whyNoTime
+	if at := c.futureDate(f); at != "" && (d.WhyNot != "" || f.Code == render.FailureClock) {
+		d.WhyNot = whyNoTime + at + "."
 	}
 	d.Message = ""
 	if m := c.message(f.Ref); m != nil {

@@ -59,8 +59,9 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
-// whyNoTime explains why a message that is dated in the future has no fix.
-const whyNoTime = "mend does not know the right time of that message."
+// whyNoTime explains why a message that is dated in the future has no fix; the date follows. A fork is no way out: it
+// has the same dates (seen with 1.18.34).
+const whyNoTime = "mend does not know the right time of that message. OpenCode answers new prompts again after "
 
 // fixOrder returns the fix of messages that sort after every new prompt, or whose ids sort in another order than
 // their times. A message that is dated in the future has none.
