@@ -60,8 +60,8 @@ func (s *store) Examine(_ context.Context, head change.Head, o repair.Options) (
 	x = agent.Examination{
 		Busy: c.Busy != "", Provider: s.Provider, Thinking: true, Stamp: stamp, Diagnoses: repair.Diagnose(c),
 	}
-	if r := diagnose.StateOf(c).LastFailed(); r != nil {
-		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError, Time: time.UnixMilli(r.Time)}
+	if text, r := diagnose.StateOf(c).LastError(); r != nil {
+		x.Failure = &agent.Failure{Message: r.UUID, Error: text, Time: time.UnixMilli(r.Time)}
 	}
 	return x, nil
 }

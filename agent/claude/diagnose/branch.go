@@ -84,7 +84,7 @@ func (c *State) findBranches() {
 			n += transcript.Messages(b.all)
 			all = append(all, b.all...)
 		}
-		f := c.recordFinding(ruleBranch, repair.MissingHistory, own.UUID)
+		f := c.recordFinding(ruleBranch, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
 		f.Why = fmt.Sprintf("The conversation splits into %d branches, and Claude does not see %s%s.",
 			len(branches)+1, count(n), c.promptsIn(all))
@@ -101,9 +101,8 @@ func (c *State) findBranches() {
 // findOmitted notes texts of the conversation that are not sent and that no other finding explains. It examines only
 // the stored transcript, not drafts: if a repair leaves such texts, the next scan notes them.
 func (c *State) findOmitted() {
-	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil ||
-		slices.ContainsFunc(c.faults, isHistory) {
+		slices.ContainsFunc(c.faults, func(f repair.Finding) bool { return isHistory(f) || f.Code == ruleUnread }) {
 		return
 	}
 	c.noteLeft(c.omittedRecords())
@@ -133,7 +132,7 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	if len(all) == 0 || c.conv.Rewound {
 		return
 	}
-	f := c.recordFinding(ruleBranch, repair.MissingHistory, all[0].UUID)
+	f := c.recordFinding(ruleBranch, all[0].UUID)
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
 	f.Why = fmt.Sprintf("Beside the conversation there are messages that Claude does not see: %s%s.", messages,

@@ -55,7 +55,8 @@ type State struct {
 	answers map[string][]*transcript.Record // of linked, by id; nil before the first use
 	calls   *repair.Calls                   // see [State.callsOf]
 	request *request.Request                // what conv sends; nil before the first use
-	next    *checkedRequest                 // what linked sends; nil before the first use
+	next    *request.Request                // what linked sends; nil before the first use
+	refused []request.Violation             // the violations of next
 	faults  []repair.Finding                // see [State.report]
 	seen    map[string]bool                 // their keys
 }
@@ -68,7 +69,7 @@ func New(s Source) *repair.Case {
 		b.leaf = c.conv.Leaf.UUID
 	}
 	x := repair.Context{
-		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
+		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy,
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
 			return s, []repair.Setting{{Version: transcript.Version}} // Claude Code itself handles switched thinking
 		},
@@ -83,6 +84,7 @@ func New(s Source) *repair.Case {
 		},
 		ForkBefore: func(s repair.State, prompt change.Ref) string { return s.(*State).forkBefore(prompt) },
 	}
+	x.LastError, _ = c.LastError()
 	if b.isNewer() {
 		x.Newer = fmt.Sprintf("Claude Code %.20s", b.Version)
 	}
@@ -295,9 +297,9 @@ func (c *State) Blocks() (n int) {
 	return n
 }
 
-// lastError returns the error at the end of the session, which Claude Code stores as an answer, or as the output of a
-// command such as /compact.
-func (c *State) lastError() []byte {
+// LastError returns the error at the end of the session, which Claude Code stores as an answer, or as the output of a
+// command such as /compact. It also returns the answer, nil if the error is not one.
+func (c *State) LastError() (text []byte, answer *transcript.Record) {
 	const command, failed, output = "<command-name>", "<local-command-stderr>", "<local-command-stdout>"
 	for _, r := range slices.Backward(c.conv.Chain) {
 		if !r.IsMessage() || len(r.Blocks()) == 0 {
@@ -307,29 +309,15 @@ func (c *State) lastError() []byte {
 		isUser := r.Role() == change.RoleUser
 		switch {
 		case isUser && strings.HasPrefix(text, failed):
-			return []byte(strings.TrimSuffix(strings.TrimPrefix(text, failed), "</"+failed[1:]))
+			return []byte(strings.TrimSuffix(strings.TrimPrefix(text, failed), "</"+failed[1:])), nil
 		case isUser && (r.Meta || strings.HasPrefix(text, command) || strings.HasPrefix(text, output)):
-			continue
 		case r.APIError:
-			return []byte(text)
+			return []byte(text), r
+		default:
+			return nil, nil
 		}
-		return nil
 	}
-	return nil
-}
-
-// LastFailed returns the record of the error at the end of the session, or nil.
-func (c *State) LastFailed() *transcript.Record {
-	for _, r := range slices.Backward(c.conv.Chain) {
-		if !r.IsMessage() {
-			continue
-		}
-		if r.APIError && len(r.Blocks()) > 0 {
-			return r
-		}
-		return nil
-	}
-	return nil
+	return nil, nil
 }
 
 // forkBefore explains how to continue without a prompt: in Claude Code the user goes back within the session.

@@ -51,7 +51,7 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	if before == 0 {
 		return
 	}
-	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
+	f := c.recordFinding(ruleSummary, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
 	f.Why = "The conversation was compacted, and the summary is lost. So nothing that was said before reaches " +
 		"the model."

@@ -89,9 +89,12 @@ func (c *State) isLessThan(after *State) bool {
 	after.findLostHistory()
 	after.findBranches()
 	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool {
-		return f.Class == repair.MissingHistory && f.Severity == repair.Broken
+		return isHistory(f) && f.Severity == repair.Broken
 	})
 }
+
+// isHistory reports whether a finding is about history that is not sent.
+func isHistory(f repair.Finding) bool { return table().Rule(f.Code).Class == repair.MissingHistory }
 
 // anySent reports whether a block of the records would be sent if they were in the conversation: 2.1 does not send an
 // answer that has only thinking.
@@ -126,8 +129,8 @@ func sentAgain(n int) string {
 	return count(n) + " are sent again"
 }
 
-func (c *State) recordFinding(code string, class repair.Class, uuid string) repair.Finding {
-	return repair.Finding{Code: code, Class: class, Ref: c.base.refOf(uuid)}
+func (c *State) recordFinding(code, uuid string) repair.Finding {
+	return repair.Finding{Code: code, Ref: c.base.refOf(uuid)}
 }
 
 // canEdit reports whether a record has a line of its own and an id that a ref can have.

@@ -48,7 +48,7 @@ func (c *State) findBreaks() {
 	}
 	all := transcript.Messages(linked.Chain)
 	for i, b := range c.conv.Breaks[:last+1] {
-		f := c.recordFinding(ruleBreak, repair.MissingHistory, b.Record.UUID)
+		f := c.recordFinding(ruleBreak, b.Record.UUID)
 		f.Unknown = c.followsUnknown(b.Record)
 		n := transcript.Messages(restored[i])
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
@@ -100,7 +100,7 @@ func (c *State) findSkipped() {
 		if o == nil || !c.conv.Contains(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
 			continue
 		}
-		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
+		f := c.recordFinding(ruleBreak, r.UUID)
 		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
 		f.Why = fmt.Sprintf("The message before this one is missing, and Claude Code continues from an earlier one: "+
 			"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped))

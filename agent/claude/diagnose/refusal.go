@@ -47,9 +47,21 @@ var rules = sync.OnceValue(func() []provider.Rule {
 // Next returns the request with all breaks repaired, and its violations.
 func (c *State) Next() (request.Request, []request.Violation) {
 	if c.next == nil {
-		c.next = c.check()
+		q := c.Request()
+		if c.linked != c.conv {
+			q = c.requestOf(c.linked)
+		}
+		c.next, c.refused = &q, checkRules(q)
+		for i, v := range c.refused {
+			if len(v.Refs) == 0 && len(c.linked.Chain) > 0 { // caused by content that Claude Code adds
+				c.refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
+			}
+			if v.Rule == "R11" { // Claude Code sends a blank text as an empty one
+				c.refused[i].Rule, c.refused[i].Message = "R5", "messages: text content blocks must be non-empty"
+			}
+		}
 	}
-	return c.next.Request, c.next.refused
+	return *c.next, c.refused
 }
 
 func checkRules(q request.Request) (refused []request.Violation) {
@@ -57,29 +69,6 @@ func checkRules(q request.Request) (refused []request.Violation) {
 		refused = append(refused, r.Check(q, false)...)
 	}
 	return refused
-}
-
-// A checkedRequest is a request with its violations.
-type checkedRequest struct {
-	request.Request
-	refused []request.Violation
-}
-
-func (c *State) check() *checkedRequest {
-	q := c.Request()
-	if c.linked != c.conv {
-		q = c.requestOf(c.linked)
-	}
-	refused := checkRules(q)
-	for i := range refused {
-		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // caused by content that Claude Code adds
-			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
-		}
-		if refused[i].Rule == "R11" { // Claude Code sends a blank text as an empty one
-			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
-		}
-	}
-	return &checkedRequest{q, refused}
 }
 
 func (c *State) findRefusal(q request.Request, v request.Violation) {
@@ -151,7 +140,7 @@ func (c *State) checkSize(blocks []*transcript.Block) {
 	if sum <= anthropic.LargestRequest {
 		return
 	}
-	f := c.recordFinding("R26", repair.InvalidFile, largest.Record.UUID)
+	f := c.recordFinding("R26", largest.Record.UUID)
 	f.Block, f.Detail, f.Text = largest.Index, fmt.Sprint(largest.Index), "Request exceeds the maximum size"
 	f.Why = "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses " +
 		"each prompt, and Claude Code then compacts the conversation."
@@ -173,12 +162,10 @@ func (c *State) checkStored(b *transcript.Block) {
 }
 
 // reportBlock reports a violation of a block, or of the value at a place in it.
-func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string,
-	fixes ...repair.Fix,
-) {
-	f := c.recordFinding(rule, class, b.Record.UUID)
+func (c *State) reportBlock(b *transcript.Block, place, rule, message, why string, fixes ...repair.Fix) {
+	f := c.recordFinding(rule, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-	f.Unknown, f.Why, f.Fixes = class == repair.IncompleteRecord, why, fixes
+	f.Unknown, f.Why, f.Fixes = rule == "R23" || rule == "R25", why, fixes
 	if len(fixes) == 0 && rule != "R24" { // the engine fixes R24
 		f.Refusal = c.refuseRepair()
 	}
@@ -193,14 +180,14 @@ func (c *State) checkName(b *transcript.Block) {
 	if b.Type != request.ToolUse || len(b.ToolName) <= request.MaxToolName && provider.IsName(b.ToolName) {
 		return
 	}
-	c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern "+
+	c.reportBlock(b, "", "R24", "tool_use.name: String should match pattern "+
 		"'^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
 // checkMedia reports a file with data that is not a string.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",
+		c.reportBlock(b, "", "R18", "source.base64.data: Input should be a valid string",
 			"The data of this file is not a text.")
 	}
 }
@@ -228,7 +215,7 @@ func (c *State) checkShape(b *transcript.Block) {
 		first, known := allowed[string(name)]
 		switch {
 		case !known:
-			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name),
+			c.reportBlock(b, "", "R25", fmt.Sprintf("%s: Extra inputs are not permitted", name),
 				fmt.Sprintf("The block has the field %q, which the provider does not accept.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
@@ -246,7 +233,7 @@ func (c *State) checkShape(b *transcript.Block) {
 
 // reportShape reports a violation of R23.
 func (c *State) reportShape(b *transcript.Block, place, field string) {
-	c.reportBlock(b, place, "R23", repair.IncompleteRecord, b.Kind+"."+field+": Input should be valid",
+	c.reportBlock(b, place, "R23", b.Kind+"."+field+": Input should be valid",
 		fmt.Sprintf("The field %q of the block has a value that the provider does not accept.", field))
 }
 
@@ -254,7 +241,7 @@ func (c *State) reportShape(b *transcript.Block, place, field string) {
 func (c *State) checkInnerText(b *transcript.Block) {
 	for i, inner := range b.Content {
 		if inner.Type == request.Text && request.IsBlank(inner.Text) {
-			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty",
+			c.reportBlock(b, placeOf(i), "R5", "messages: text content blocks must be non-empty",
 				"The result of a tool call has an empty text, and the provider refuses that.",
 				editBlock(b, "The empty text becomes \"(no content)\".", "",
 					func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
@@ -271,7 +258,7 @@ func (c *State) checkInner(b *transcript.Block) {
 	for inner := range b.Value.Get("content").Elements() {
 		i++
 		if lacksData(inner) {
-			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required",
+			c.reportBlock(b, placeOf(i), "R18", "source.base64.data: Field required",
 				"The result of a tool call has a file without its data.")
 		} else if !acceptsInner(inner) {
 			c.reportShape(b, placeOf(i), "content")

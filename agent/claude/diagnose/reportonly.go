@@ -12,7 +12,7 @@ import (
 
 // reportOnly adds a finding about the history without a fix. The record is an example of the affected ones.
 func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) {
-	f := c.recordFinding(ruleHistory, repair.MissingHistory, r.UUID)
+	f := c.recordFinding(ruleHistory, r.UUID)
 	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.refuseRepair()
 	c.report(f)
 }

@@ -41,11 +41,11 @@ func (c *State) findUnread() {
 	}
 	gains := c.isLessThan(read)
 	for _, u := range all {
-		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
+		f := c.recordFinding(ruleUnread, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
 		f.Why = fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of "+
 			"the bytes before it.", u.line+1)
-		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
+		if c.written != nil {
 			f.Refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
 			f.Fixes = []repair.Fix{{
@@ -90,7 +90,7 @@ func (c *State) findUnknown() {
 		why = "There are " + text + ". Claude Code skips them, and the model does not see their content."
 	}
 	c.report(repair.Finding{
-		Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Lost,
+		Code: ruleUnknown, Ref: c.base.Ref, Text: text, Severity: repair.Lost,
 		Unknown: true, Why: why,
 		Refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
 	})

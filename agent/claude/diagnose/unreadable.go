@@ -25,7 +25,7 @@ func (c *State) findNothing() bool {
 			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session),
 	}
 	f := repair.Finding{
-		Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Refusal: refusal,
+		Code: ruleUnreadable, Ref: c.base.Ref, Refusal: refusal,
 		Text: "No conversation found", // Claude Code's own words
 	}
 	data, found := c.base.Data, c.conv.Found()
@@ -34,11 +34,6 @@ func (c *State) findNothing() bool {
 		f.Severity = repair.Latent
 		f.Why = "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
 			"session's folder Claude Code continues it without its history; elsewhere it finds no conversation."
-	case len(data) == 0:
-		f.Why = "The transcript is empty, so Claude Code does not list the session."
-	case len(bytes.Trim(data, "\x00")) == 0:
-		f.Why = "The transcript has only NUL bytes, as after a crash of the machine, so Claude Code does not list " +
-			"the session."
 	case jsonedit.IsForeign(data):
 		f.Why = "Claude Code does not list the session: of the transcript, " + jsonedit.Foreign + "."
 		refusal.Why = fmt.Sprintf("mend reads UTF-8 only. If the file has text, a text editor can save it as UTF-8. If "+
@@ -57,7 +52,7 @@ func (c *State) findFolder() {
 		return
 	}
 	c.report(repair.Finding{
-		Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref,
+		Code: ruleFolder, Severity: repair.Note, Ref: c.base.Ref,
 		Why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
 			"--continue, only in its folder; --resume with its id finds it.", gone),
 		Refusal: &repair.RefusalError{
@@ -85,11 +80,11 @@ func (c *State) findTorn() {
 			others = append(others, strconv.Itoa(i+1))
 		}
 	}
-	c.reportTorn(lost, repair.Finding{Code: ruleTorn, Class: repair.LostContent, Severity: repair.Lost},
+	c.reportTorn(lost, repair.Finding{Code: ruleTorn, Severity: repair.Lost},
 		"A prompt, an answer or a result is incomplete there, as after a crash or on a full disk. Claude Code skips "+
 			"it silently, and the model does not see it.",
 		"The rest of the message is not in the file. If mend kept it: mend restore "+c.base.Ref.Session+".")
-	c.reportTorn(others, repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Severity: repair.Note},
+	c.reportTorn(others, repair.Finding{Code: ruleUnread, Severity: repair.Note},
 		"It is not a complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, "+
 			"it was not a prompt, an answer or a result.", "It does no harm.")
 }
