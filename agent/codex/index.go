@@ -66,24 +66,23 @@ func (s *store) indexFile() string {
 }
 
 // rows returns the rows of the index by session. Codex rebuilds a missing or unreadable index.
-func (s *store) rows() (map[string]*change.Record, error) {
+func (s *store) rows() map[string]*change.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file := s.indexFile()
 	if now := statesOf([]string{file, file + "-wal"}); s.index == nil || s.seen != now {
-		s.index, s.why = s.readIndex()
-		s.seen = now
+		s.index, s.seen = s.readIndex(), now
 	}
-	return s.index, s.why
+	return s.index
 }
 
-func (s *store) readIndex() (map[string]*change.Record, error) {
+func (s *store) readIndex() map[string]*change.Record {
 	all := map[string]*change.Record{}
 	db, err := s.openIndex()
 	if db == nil || err != nil {
-		return all, err
+		return all
 	}
-	err = db.View(context.Background(), func(c *sqlstore.Conn) error {
+	_ = db.View(context.Background(), func(c *sqlstore.Conn) error {
 		clear(all)
 		t := c.Table(change.KindIndex)
 		return c.Query(t.SelectAll, nil, func(st *sqlite3.Stmt) error {
@@ -94,7 +93,7 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 			return nil
 		})
 	})
-	return all, err
+	return all
 }
 
 // CheckAccess implements [agent.Store]. An unreadable index hides no session: Codex rebuilds it, or CheckFile

@@ -35,7 +35,6 @@ type store struct {
 
 	mu    sync.Mutex
 	index map[string]*change.Record // rows of the index, by session; nil before they are read
-	why   error                     // why they could not be read
 	seen  string                    // the state of the index when its rows were read
 
 	named map[string][]string // paths of the rollouts with an id in their names, by id; nil before they are needed
@@ -125,8 +124,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	if _, _, err := (rollout.Layout{}).Path(ref); err != nil || change.ValidateSessionID(id) != nil {
 		return h, fs.ErrNotExist
 	}
-	rows, _ := s.rows()
-	row := rows[id]
+	row := s.rows()[id]
 	h = change.Head{
 		ID: id, Ref: ref, Project: ref.Project, Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: summary.Created,
 		Title:     cmp.Or(row.Text("name"), summary.Title, row.Text("title")),
@@ -144,8 +142,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 // exists, possibly compressed; same reports whether it is the session's own file, even under another path: a link may
 // have replaced a parent folder.
 func (s *store) row(head change.Head) (row *change.Record, exists, same bool) {
-	rows, _ := s.rows()
-	if row = rows[head.ID]; row == nil {
+	if row = s.rows()[head.ID]; row == nil {
 		return nil, false, false
 	}
 	at := row.Text("rollout_path")
@@ -212,32 +209,19 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 }
 
 // lineage returns the session that a fork was forked from, the session that this one was forked from, and so on. It
-// ends before a session that does not exist.
+// ends before a session that does not exist. Codex finds them by the ids in the names of their files.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
 	seen := map[string]bool{fork.ID: true}
-	for h, ok := s.base(fork); ok && !seen[h.ID]; h, ok = s.base(h) {
-		seen[h.ID] = true
-		all = append(all, h)
+	for fork.Base != "" && !seen[fork.Base] {
+		seen[fork.Base] = true
+		for _, p := range s.namedAfter(fork.Base) {
+			if base, err := s.SessionAt(context.Background(), p); err == nil {
+				fork, all = base, append(all, base)
+				break
+			}
+		}
 	}
 	return all
-}
-
-// base returns the session that a fork was forked from: the file that the index names, or else one with the id in its
-// name.
-func (s *store) base(fork change.Head) (base change.Head, ok bool) {
-	if fork.Base == "" {
-		return base, false
-	}
-	found := func(p string) bool {
-		var err error
-		base, err = s.SessionAt(context.Background(), p)
-		return err == nil
-	}
-	rows, _ := s.rows()
-	if at := rows[fork.Base].Text("rollout_path"); at != "" && (found(at) || found(at+rollout.Compressed)) {
-		return base, true
-	}
-	return base, slices.ContainsFunc(s.namedAfter(fork.Base), found)
 }
 
 // namedAfter returns the paths of the rollouts with that id in their names. It walks the folders once after each List,
