@@ -134,13 +134,10 @@ func Check(path string) error { return check(path, kept) }
 // link, has several hard links, or belongs to another user. A free name is fine.
 func CheckEditable(path string) error {
 	return check(path, func(path string, info fs.FileInfo) error {
-		if err := plain(path, info); err != nil {
+		if err := settings(path, info); err != nil {
 			return err
 		}
-		if err := oneName(path, info, "and only one of them would be replaced"); err != nil {
-			return err
-		}
-		return settings(path, info)
+		return oneName(path, info, "and only one of them would be replaced")
 	})
 }
 
@@ -209,14 +206,19 @@ func private(path string, info fs.FileInfo) error {
 // CheckOwner returns an error if a file with this mode and owner cannot be one of mend's: it must
 // belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
+	return checkRights(path, mode, 0o022, uid, owners...)
+}
+
+// checkRights returns an error if a file belongs to none of the owners, or if its mode has one of the forbidden bits.
+func checkRights(path string, mode, forbidden fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) {
 		repair := fmt.Sprintf("sudo chown %d %s", owners[0], Quote(path))
 		if owners[0] == 0 {
 			repair = sudoPrefix(uid)
 		}
-		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()), repair}
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), linkTargetText(path)), repair}
 	}
-	if mode.Perm()&0o022 != 0 {
+	if mode&forbidden != 0 {
 		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + Quote(path)}
 	}
 	return nil
@@ -225,19 +227,11 @@ func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 // settings is the rule for a file that the user edits. Its group may write to it, because
 // on many systems each user has a group of their own that new files belong to.
 func settings(path string, info fs.FileInfo) error {
-	uid, known := owner(info)
-	switch {
-	case info.IsDir():
-		return &UnsafeError{path, "is a folder, not a regular file", moveAway(path)}
-	case !info.Mode().IsRegular():
-		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", KindName(info.Mode())), "rm " + Quote(path)}
-	case known && uid != os.Geteuid() && uid != 0:
-		return &UnsafeError{
-			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), linkTargetText(path)),
-			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), Quote(path)),
-		}
-	case known && info.Mode().Perm()&0o002 != 0:
-		return &UnsafeError{path, fmt.Sprintf("can be written by every user (%v)", info.Mode()), "chmod o-w " + Quote(path)}
+	if err := plain(path, info); err != nil {
+		return err
+	}
+	if uid, known := owner(info); known {
+		return checkRights(path, info.Mode(), 0o002, uid, os.Geteuid(), 0)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestOpen(t *testing.T) {
 		"file":           {"", "", ""},
 		"readable":       {"", "", ""},
 		"group":          {"other users (-rw-rw----): to fix it, run: chmod go-w", "", ""},
-		"world":          {"other users", "", "every user (-rw----rw-): to fix it, run: chmod o-w"},
+		"world":          {"other users", "", "other users (-rw----rw-): to fix it, run: chmod go-w"},
 		"twice":          {"has 2 names", "", ""},
 		"link":           {"symbolic link to target, and mend follows no link", "symbolic link to target", ""},
 		"loose":          {"symbolic link to nowhere", "symbolic link to nowhere", "no such file"},
