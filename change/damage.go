@@ -35,10 +35,7 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	switch {
 	case len(e.Indexes) > 0:
-		if len(e.Indexes) > 1 {
-			return fmt.Sprintf("%s are damaged, and nothing else: each row can be read without them (%s)", enumerate("index", "indexes", e.Indexes), e.Why)
-		}
-		return fmt.Sprintf("the index %s is damaged, and nothing else: each row can be read without it (%s)", e.Indexes[0], e.Why)
+		return fmt.Sprintf("it is damaged in %s alone, and each row can be read: %s", enumerate("index", "indexes", e.Indexes), e.Why)
 	case len(e.Tables) > 0:
 		return fmt.Sprintf("it is damaged in %s: %s", enumerate("table", "tables", e.Tables), e.Why)
 	}

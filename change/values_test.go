@@ -323,8 +323,8 @@ func TestTextsOfErrors(t *testing.T) {
 		{"it is damaged: x", &change.DamagedError{Why: "x"}},
 		{"it is damaged in the table a: x", &change.DamagedError{Why: "x", Tables: []string{"a"}}},
 		{"it is damaged in the tables a, b and c: x", &change.DamagedError{Why: "x", Tables: []string{"a", "b", "c"}}},
-		{"the index i is damaged, and nothing else: each row can be read without it (x)", &change.DamagedError{Why: "x", Indexes: []string{"i"}}},
-		{"the indexes i and j are damaged, and nothing else: each row can be read without them (x)", &change.DamagedError{Why: "x", Indexes: []string{"i", "j"}}},
+		{"it is damaged in the index i alone, and each row can be read: x", &change.DamagedError{Why: "x", Indexes: []string{"i"}}},
+		{"it is damaged in the indexes i and j alone, and each row can be read: x", &change.DamagedError{Why: "x", Indexes: []string{"i", "j"}}},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
