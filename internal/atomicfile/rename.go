@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Exchange swaps the files oldDir/oldName and newDir/newName. Both must exist, on one file
@@ -29,7 +31,7 @@ func RenameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName s
 // Rename moves oldDir/oldName to newDir/newName and replaces a file of that name. Its errors
 // are as for [Exchange].
 func Rename(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
-	return linkError("rename", oldName, newName, rename(oldDir, oldName, newDir, newName))
+	return linkError("rename", oldName, newName, unix.Renameat(int(oldDir.Fd()), oldName, int(newDir.Fd()), newName))
 }
 
 func linkError(op, from, to string, err error) error {

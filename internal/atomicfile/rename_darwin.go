@@ -13,7 +13,3 @@ func exchange(oldDir *os.File, oldName string, newDir *os.File, newName string) 
 func renameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
 	return unix.RenameatxNp(int(oldDir.Fd()), oldName, int(newDir.Fd()), newName, unix.RENAME_EXCL)
 }
-
-func rename(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
-	return unix.Renameat(int(oldDir.Fd()), oldName, int(newDir.Fd()), newName)
-}

@@ -46,7 +46,7 @@ type Candidate struct {
 	sure   int  // the certainty that the repository is the same, see [Search]
 	linked bool // in a linked work tree, not the main one
 	name   int  // the edit distance between both names
-	far    int  // the number of folders between both paths
+	far    int  // how many folders the way from the missing one has
 }
 
 // Candidates are the results of a search, best first.
@@ -314,18 +314,9 @@ func (g *search) add(dir string, like bool) {
 			continue
 		}
 		c.Same = c.Same && (named || !g.inside) // a similar name in a repository is a guess
-		c.Path, c.far, c.name = at, distance(g.gone, at), levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
+		way, _ := filepath.Rel(g.gone, at)
+		c.Path, c.far, c.name = at, strings.Count(way, string(filepath.Separator)), levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
 		g.paths[at], g.found = true, append(g.found, c)
 		return
 	}
-}
-
-// distance returns the number of folders between two paths.
-func distance(a, b string) int {
-	x, y := strings.Split(a, string(filepath.Separator)), strings.Split(b, string(filepath.Separator))
-	n := 0
-	for n < min(len(x), len(y)) && x[n] == y[n] {
-		n++
-	}
-	return len(x) + len(y) - 2*n
 }
