@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,8 +49,12 @@ type childEvent struct {
 
 // A childState has the sessions of subagents that have not ended.
 type childState struct {
-	children live.Recent[child]
-	retries  live.Recent[[]int64] // by parent: the times of its retries
+	children map[string]child   // by session
+	retries  map[string][]int64 // by parent: the times of its retries
+}
+
+func newChildState() childState {
+	return childState{children: map[string]child{}, retries: map[string][]int64{}}
 }
 
 // A child is the session of a subagent.
@@ -67,15 +72,12 @@ func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []ac
 		return s.stuck(e.at, o)
 	}
 	if e.ended {
-		s.children.Remove(e.session)
-		for _, id := range s.children.Keys() { // the parent no longer waits
-			if c, _ := s.children.Get(id); c.parent == e.session {
-				s.children.Remove(id)
-			}
-		}
+		maps.DeleteFunc(s.children, func(id string, c child) bool { // the parent of its own subagents no longer waits
+			return id == e.session || c.parent == e.session
+		})
 		return s, nil
 	}
-	c, known := s.children.Get(e.session)
+	c, known := s.children[e.session]
 	if e.parent == "" || !known && !e.active {
 		return s, nil
 	}
@@ -89,23 +91,22 @@ func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []ac
 			c.running = append(c.running, e.call)
 		}
 	}
-	s.children.Set(e.session, c)
+	s.children[e.session] = c
 	return s, nil
 }
 
 // stuck returns the actions on the sessions that are stuck.
 func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
 	var actions []action
-	for _, id := range s.children.Keys() {
-		c, _ := s.children.Get(id)
+	for _, id := range slices.Sorted(maps.Keys(s.children)) {
+		c := s.children[id]
 		silent := time.Duration(now-c.last) * time.Millisecond
 		if len(c.running) > 0 || silent < o.After || c.acted > 0 && now-c.acted < stuckCoolDown.Milliseconds() {
 			continue
 		}
 		c.acted = now
-		s.children.Set(id, c)
-		retries, _ := s.retries.Get(c.parent)
-		retries = slices.DeleteFunc(slices.Clone(retries), func(at int64) bool { return now-at >= retryPeriod.Milliseconds() })
+		s.children[id] = c
+		retries := slices.DeleteFunc(slices.Clone(s.retries[c.parent]), func(at int64) bool { return now-at >= retryPeriod.Milliseconds() })
 		retry := o.Action == StuckRetry && len(retries) < maxRetries
 		text := stuckText(c, silent, o.Action, retry)
 		if o.Action == StuckAbort || o.Action == StuckRetry {
@@ -115,7 +116,7 @@ func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
 		shown.session = id
 		actions = append(actions, shown)
 		if retry {
-			s.retries.Set(c.parent, append(retries, now))
+			s.retries[c.parent] = append(retries, now)
 			p := live.Prompt{Parts: []live.PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
 			actions = append(actions, action{kind: actPrompt, session: c.parent, prompt: p})
 		}

@@ -19,7 +19,7 @@ import (
 // with their times.
 func childSteps(t *testing.T, reaction, steps string) string {
 	t.Helper()
-	var s childState
+	s := newChildState()
 	o := ChildOptions{After: 2 * time.Minute, Action: reaction}
 	var lines []string
 	for step := range strings.SplitSeq(steps, "; ") {
@@ -101,7 +101,7 @@ func TestWatchChildrenRecorded(t *testing.T) {
 		t.Fatalf("%q, %v, want three", paths, err)
 	}
 	for _, path := range paths {
-		var s childState
+		s := newChildState()
 		var silent []string
 		for _, e := range recordedLines[live.Event](t, path) {
 			c, ok := decodeChild(e)
@@ -120,8 +120,8 @@ func TestWatchChildrenRecorded(t *testing.T) {
 		if len(silent) != 1 || !strings.HasPrefix(silent[0], "hang: silent for 2 s") {
 			t.Errorf("%s: %q, want one about hang", path, silent)
 		}
-		if len(s.children.Keys()) > 0 {
-			t.Errorf("%s: %q have not ended", path, s.children.Keys())
+		if len(s.children) > 0 {
+			t.Errorf("%s: %v have not ended", path, s.children)
 		}
 	}
 }
@@ -129,8 +129,7 @@ func TestWatchChildrenRecorded(t *testing.T) {
 // newest returns the time of the newest event, or a late time without events.
 func (s *childState) newest() int64 {
 	newest := int64(-1)
-	for _, id := range s.children.Keys() {
-		c, _ := s.children.Get(id)
+	for _, c := range s.children {
 		newest = max(newest, c.last)
 	}
 	if newest < 0 {

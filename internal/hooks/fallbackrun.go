@@ -23,7 +23,7 @@ type fallback struct {
 	now    func() time.Time
 
 	mu       sync.Mutex
-	sessions live.Recent[fallbackSession]
+	sessions map[string]fallbackSession
 	cooling  map[string]time.Time // by live.Model.Key
 	known    map[string]bool      // the keys of the agent's models; nil if unknown
 	asked    time.Time            // when the agent was asked for known
@@ -107,14 +107,14 @@ func (f *fallback) recoverable(raw json.RawMessage) bool {
 
 // stepLocked passes an event to the policy and returns its actions, except those that are done immediately.
 func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
-	s, _ := f.sessions.Get(id)
+	s := f.sessions[id]
 	e.cooling, e.child = f.cooling, s.child
 	if f.known != nil {
 		e.known = func(m live.Model) bool { return f.known[m.Key()] }
 	}
 	state, actions := f.policy.step(s.state, e)
 	s.state = state
-	f.sessions.Set(id, s)
+	f.sessions[id] = s
 	delete(f.waiting, id)
 	if at := f.policy.wakeTime(state); !at.IsZero() {
 		f.waiting[id] = at
@@ -219,7 +219,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.session
 	if p.event.kind == sawDeleted {
 		f.mu.Lock()
-		f.sessions.Remove(id)
+		delete(f.sessions, id)
 		delete(f.waiting, id)
 		f.mu.Unlock()
 		f.announce(ctx, id)
@@ -258,7 +258,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 // announce reports once that the change of a model has begun, and once that it has ended.
 func (f *fallback) announce(ctx context.Context, id string) {
 	f.mu.Lock()
-	s, _ := f.sessions.Get(id)
+	s := f.sessions[id]
 	end, changing := f.changing[id], s.state.phase != phaseNone
 	delete(f.changing, id)
 	f.mu.Unlock()
@@ -281,7 +281,7 @@ const modelsAge = 5 * time.Minute
 // learn asks the agent for the facts that the policy needs to handle a failure.
 func (f *fallback) learn(ctx context.Context, id string) {
 	f.mu.Lock()
-	s, _ := f.sessions.Get(id)
+	s := f.sessions[id]
 	f.mu.Unlock()
 	if !s.located {
 		f.learnParent(ctx, id)
@@ -299,9 +299,9 @@ func (f *fallback) learnParent(ctx context.Context, id string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, _ := f.sessions.Get(id)
+	s := f.sessions[id]
 	s.child, s.located = parent != "", true
-	f.sessions.Set(id, s)
+	f.sessions[id] = s
 }
 
 func (f *fallback) learnModels(ctx context.Context) {
@@ -363,7 +363,7 @@ func (f *fallback) checkNewest(ctx context.Context, id string) error {
 		return err
 	}
 	f.mu.Lock()
-	s, _ := f.sessions.Get(id)
+	s := f.sessions[id]
 	f.mu.Unlock()
 	for _, m := range ms {
 		if m.Info.Role == change.RoleUser && m.Info.Time.CreationTime > s.state.prompt.Time.CreationTime {

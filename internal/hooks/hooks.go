@@ -70,14 +70,14 @@ func New(w *live.Watch, a Agent, o Options) *Hooks {
 	if len(o.Fallback.Models) > 0 || len(o.Fallback.AgentModels) > 0 {
 		h.fallback = &fallback{
 			watch: w, agent: a, policy: o.Fallback, now: time.Now, wake: make(chan struct{}, 1),
-			cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){},
+			sessions: map[string]fallbackSession{}, cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){},
 		}
 	}
 	if o.WriteGuard {
-		h.guard = &writeGuard{log: w.Log()}
+		h.guard = &writeGuard{log: w.Log(), state: newGuardState()}
 	}
 	if o.Children.After > 0 {
-		h.children = &childWatch{hook: w.Hook, opt: o.Children}
+		h.children = &childWatch{hook: w.Hook, opt: o.Children, state: newChildState()}
 	}
 	return h
 }

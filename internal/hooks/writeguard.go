@@ -67,8 +67,12 @@ type span struct {
 
 // A guardState records which files the sessions know. The keys of files are made of a session and a path.
 type guardState struct {
-	files   live.Recent[knownFile]
-	running live.Recent[runningCall]
+	files   map[string]knownFile
+	running map[string]runningCall // by call
+}
+
+func newGuardState() guardState {
+	return guardState{files: map[string]knownFile{}, running: map[string]runningCall{}}
 }
 
 // A knownFile is a session's knowledge of one state of a file.
@@ -96,9 +100,9 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	if e.ended {
 		return s.end(e), ""
 	}
-	known, seen := s.files.Get(fileKey(e.session, e.path))
+	known, seen := s.files[fileKey(e.session, e.path)]
 	current := seen && known.file == e.file
-	s.running.Set(e.call, runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly})
+	s.running[e.call] = runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly}
 	if e.tool != toolWrite || !e.file.exists || e.overwrite || current && known.all {
 		return s, ""
 	}
@@ -109,15 +113,15 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	case seen:
 		why = "it was changed after it was read in this session. Read it again first"
 	}
-	s.running.Remove(e.call)
+	delete(s.running, e.call)
 	const refused = "%s was not written: %s, or call write with \"overwrite\": true to replace it unread."
 	return s, fmt.Sprintf(refused, e.path, why)
 }
 
 // end records what a successful call shows about a file.
 func (s guardState) end(e guardEvent) guardState {
-	began, ok := s.running.Get(e.call)
-	s.running.Remove(e.call)
+	began, ok := s.running[e.call]
+	delete(s.running, e.call)
 	if !ok || !e.file.exists {
 		return s
 	}
@@ -128,15 +132,15 @@ func (s guardState) end(e guardEvent) guardState {
 		if e.file.changeTime() > began.at { // the file may have changed after it was read
 			return s
 		}
-		known, seen := s.files.Get(key)
+		known, seen := s.files[key]
 		if !seen || known.file != e.file {
 			known = knownFile{file: e.file}
 		}
 		known.add(e.lines, began.part)
-		s.files.Set(key, known)
+		s.files[key] = known
 	case toolWrite, toolEdit: // an edit makes a file known only if it was known before
 		if e.file.changeTime() <= e.at && (e.tool == toolWrite || began.known) {
-			s.files.Set(key, knownFile{file: e.file, all: true})
+			s.files[key] = knownFile{file: e.file, all: true}
 		}
 	}
 	return s
@@ -254,7 +258,7 @@ func (g *writeGuard) event(c live.ToolCall, directory string, ended bool) (e gua
 		return e, false
 	}
 	if ended {
-		began, ok := g.state.running.Get(e.call)
+		began, ok := g.state.running[e.call]
 		e.file = stampFile(began.path)
 		if e.tool == toolRead {
 			e.lines = parseRead(c.Output, c.Truncated)

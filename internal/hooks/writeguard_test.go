@@ -19,7 +19,7 @@ import (
 // session, lines as first-last or first-last$, where $ is the end of the file, and overwrite.
 func guardSteps(t *testing.T, steps string) (refused []string) {
 	t.Helper()
-	var s guardState
+	s := newGuardState()
 	stamps := map[string]fileStamp{}
 	now := int64(1000)
 	touch := func(path string) {
@@ -124,7 +124,7 @@ func TestGuardTimes(t *testing.T) {
 		{"by the write", toolWrite, 25, true},
 		{"after the write", toolWrite, 31, false},
 	} {
-		var s guardState
+		s := newGuardState()
 		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", path: "/a", file: file(c.changed), at: 20, overwrite: true})
 		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", file: file(c.changed), at: 30, ended: true, lines: span{first: 1, last: 1, end: true}})
 		_, refusal := guardWrites(s, guardEvent{call: "2", tool: toolWrite, session: "ses_1", path: "/a", file: file(c.changed), at: 40})

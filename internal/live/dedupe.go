@@ -2,24 +2,27 @@ package live
 
 import "sync"
 
-// A dedupe records which failed messages were handled, and counts the recoveries of each session. It keeps the newest
-// messages and sessions.
+// A dedupe records which failed messages were handled, and counts the recoveries of each session.
 type dedupe struct {
 	limit int // recoveries of a session
 
 	mu       sync.Mutex
-	claimed  Recent[struct{}]
-	attempts Recent[int]
+	claimed  map[string]bool // by message
+	attempts map[string]int  // by session
+}
+
+func newDedupe(limit int) *dedupe {
+	return &dedupe{limit: limit, claimed: map[string]bool{}, attempts: map[string]int{}}
 }
 
 // claim reports whether the message may be handled, and records it as handled.
 func (d *dedupe) claim(message string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.claimed.Get(message); ok {
+	if d.claimed[message] {
 		return false
 	}
-	d.claimed.Set(message, struct{}{})
+	d.claimed[message] = true
 	return true
 }
 
@@ -27,18 +30,17 @@ func (d *dedupe) claim(message string) bool {
 func (d *dedupe) release(message string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.claimed.Remove(message)
+	delete(d.claimed, message)
 }
 
 // attempt counts a recovery of the session. It returns false at the limit.
 func (d *dedupe) attempt(session string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, _ := d.attempts.Get(session)
-	if n >= d.limit {
+	if d.attempts[session] >= d.limit {
 		return false
 	}
-	d.attempts.Set(session, n+1)
+	d.attempts[session]++
 	return true
 }
 
@@ -46,13 +48,12 @@ func (d *dedupe) attempt(session string) bool {
 func (d *dedupe) progress(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, _ := d.attempts.Get(session)
-	d.attempts.Set(session, max(0, n-1))
+	d.attempts[session] = max(0, d.attempts[session]-1)
 }
 
 // reset clears the attempt count after a turn of the session succeeded.
 func (d *dedupe) reset(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.attempts.Remove(session)
+	delete(d.attempts, session)
 }

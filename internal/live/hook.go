@@ -37,7 +37,7 @@ type Hook struct {
 	wait   func(context.Context, time.Duration) error
 
 	mu             sync.Mutex
-	trials         Recent[string]    // by session that was repaired before a request: the agent version
+	trials         map[string]string // the agent version, by session that was repaired before a request
 	contradictions map[string]string // why a version behaves differently than expected, by version
 }
 
@@ -50,8 +50,8 @@ func New(a Agent, r Repairer, o Options) *Hook {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Hook{
-		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: &dedupe{limit: o.MaxAttempts}, wait: sleep,
-		contradictions: map[string]string{},
+		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep,
+		trials: map[string]string{}, contradictions: map[string]string{},
 	}
 }
 

@@ -134,7 +134,7 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	entry, err = a.run(ctx)
 	if entry != "" && newer != "" {
 		a.mu.Lock()
-		a.trials.Set(a.Head.ID, newer)
+		a.trials[a.Head.ID] = newer
 		a.mu.Unlock()
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {

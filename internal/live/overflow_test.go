@@ -85,7 +85,7 @@ func TestOverflowRecorded(t *testing.T) {
 		failed := map[string]bool{} // the prompts whose requests were too long
 		for _, e := range recordedLines[Event](t, filepath.Join("testdata", "overflow_"+version+".jsonl")) {
 			if w.Accept(e); e.Type == EventError && f.count("trim") == 0 {
-				s, _ := w.sessions.Get("ses_1")
+				s := w.sessions["ses_1"]
 				failed[s.prompt] = true
 			}
 			drain(t, w)

@@ -35,8 +35,8 @@ func (h *Hook) checkVersion(version string) (newer string, err error) {
 func (h *Hook) noteRefusal(id string, e repair.APIError) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	version, ok := h.trials.Get(id)
-	h.trials.Remove(id)
+	version, ok := h.trials[id]
+	delete(h.trials, id)
 	if !ok || repair.OnlyProviderSees(e.Class) {
 		return
 	}
@@ -48,5 +48,5 @@ func (h *Hook) noteRefusal(id string, e repair.APIError) {
 func (h *Hook) endTrial(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.trials.Remove(id)
+	delete(h.trials, id)
 }

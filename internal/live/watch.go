@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,8 +17,8 @@ type Watch struct {
 	*Hook
 
 	mu        sync.Mutex
-	sessions  Recent[sessionState] // the sessions that had events
-	queue     []Situation          // waiting situations, oldest first
+	sessions  map[string]sessionState // the sessions that had events
+	queue     []Situation             // waiting situations, oldest first
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -25,23 +26,23 @@ type Watch struct {
 
 // NewWatch returns a Watch that passes events to h.
 func NewWatch(h *Hook) *Watch {
-	return &Watch{Hook: h, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	return &Watch{Hook: h, sessions: map[string]sessionState{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Sessions returns the ids of the sessions that had events, oldest first.
+// Sessions returns the ids of the sessions that had events.
 func (w *Watch) Sessions() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sessions.Keys()
+	return slices.Sorted(maps.Keys(w.sessions))
 }
 
 // ExpectEnd announces that the session's current turn will end without an answer, which is not a failure.
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s, ok := w.sessions.Get(session); ok {
+	if s, ok := w.sessions[session]; ok {
 		s.asked = false
-		w.sessions.Set(session, s)
+		w.sessions[session] = s
 	}
 }
 
@@ -64,12 +65,11 @@ func (w *Watch) Accept(e Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s, _ := w.sessions.Get(u.session)
-	s, cause := step(s, u)
-	w.sessions.Set(u.session, s)
+	s, cause := step(w.sessions[u.session], u)
+	w.sessions[u.session] = s
 	switch {
 	case u.deleted:
-		w.sessions.Remove(u.session)
+		delete(w.sessions, u.session)
 		w.queue = slices.DeleteFunc(w.queue, func(q Situation) bool { return q.Head.ID == u.session })
 	case u.answered:
 		w.dedupe.reset(u.session)

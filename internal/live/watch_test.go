@@ -186,16 +186,3 @@ func TestRunEnds(t *testing.T) {
 		t.Errorf("did %s", actions)
 	}
 }
-
-// TestDedupeBound checks that a dedupe is bounded and keeps the newest.
-func TestDedupeBound(t *testing.T) {
-	d := &dedupe{limit: 1}
-	for n := range 3 * maxRecent {
-		if id := fmt.Sprint(n); !d.claim(id) || !d.attempt(id) || d.claim(id) || d.attempt(id) {
-			t.Fatalf("claim or try %s went wrong", id)
-		}
-	}
-	if len(d.claimed.values) != maxRecent || len(d.claimed.order) != maxRecent || len(d.attempts.values) != maxRecent {
-		t.Errorf("remembers %d answers, want %d", len(d.claimed.values), maxRecent)
-	}
-}
