@@ -65,7 +65,6 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 		if b.unsent || blank && (!reasons || !r.isSince(v115)) {
 			continue
 		}
-		done.endsWithText = b.Type == request.Text
 		done.blocks = append(done.blocks, b.Block)
 	}
 	if len(done.blocks) == 0 {

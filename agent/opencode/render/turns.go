@@ -26,10 +26,9 @@ type draftBlock struct {
 
 // A finalMessage is a message of the request after clean-up.
 type finalMessage struct {
-	role         string
-	source       *change.Ref // nil for the new prompt
-	blocks       []*request.Block
-	endsWithText bool // the last block is a text
+	role   string
+	source *change.Ref // nil for the new prompt
+	blocks []*request.Block
 }
 
 // joinTurns joins the messages into turns.
@@ -63,9 +62,8 @@ func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 			t.Blocks = append(t.Blocks, m.blocks...)
 		}
 	}
-	if last && t.Role == change.RoleAssistant && all[len(all)-1].endsWithText {
-		b := t.Blocks[len(t.Blocks)-1]
-		b.Text = js.Trim(b.Text)
+	if n := len(t.Blocks); last && n > 0 && t.Role == change.RoleAssistant && t.Blocks[n-1].Type == request.Text {
+		t.Blocks[n-1].Text = js.Trim(t.Blocks[n-1].Text)
 	}
 	if r.api == Anthropic && r.isSince(v11826) {
 		t.Blocks = moveCallsLast(t.Blocks, true)
@@ -78,7 +76,7 @@ func (r *builder) renderMessages(all []*message) (out []finalMessage) {
 	for _, m := range all {
 		if m.isPrompt {
 			next := &request.Block{Type: request.Text, Text: PromptText}
-			out = append(out, finalMessage{role: change.RoleUser, blocks: []*request.Block{next}, endsWithText: true})
+			out = append(out, finalMessage{role: change.RoleUser, blocks: []*request.Block{next}})
 			continue
 		}
 		out = append(out, r.cleanUp(r.draftMessages(m))...)
@@ -111,7 +109,6 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 		}
 		done := finalMessage{role: m.role, source: m.source, blocks: make([]*request.Block, 0, len(m.blocks))}
 		for _, b := range m.blocks {
-			done.endsWithText = b.Type == request.Text
 			if r.claude && b.ToolID != "" {
 				b.ToolID = sanitizeID(b.ToolID)
 			}
@@ -121,7 +118,6 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 		}
 		if r.Profile.release == v115 {
 			done.blocks = moveCallsLast(done.blocks, false)
-			done.endsWithText = done.endsWithText && done.blocks[len(done.blocks)-1].Type == request.Text
 		}
 		out = append(out, done)
 	}
