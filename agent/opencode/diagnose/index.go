@@ -43,7 +43,7 @@ func (x *index) message(ref change.Ref) *record.Message {
 func (x *index) part(m *record.Message, ref change.Ref) int {
 	places, ok := x.parts[m.Ref.Message]
 	if !ok {
-		places = partIndexes(m.Parts)
+		places = firstIndexes(m.Parts, func(p *record.Part) string { return p.Ref.Part })
 		x.parts[m.Ref.Message] = places
 	}
 	if at, ok := places[ref.Part]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
@@ -59,18 +59,14 @@ func searchPart(parts []record.Part, ref change.Ref) int {
 
 // messageIndexes returns the indexes of the session's messages by the ids in their refs.
 func messageIndexes(s *record.Session) map[string]int {
-	at := make(map[string]int, len(s.Messages))
-	for i := len(s.Messages) - 1; i >= 0; i-- { // of two with one id, the first one
-		at[s.Messages[i].Ref.Message] = i
-	}
-	return at
+	return firstIndexes(s.Messages, func(m *record.Message) string { return m.Ref.Message })
 }
 
-// partIndexes returns the indexes of parts by the ids in their refs.
-func partIndexes(parts []record.Part) map[string]int {
-	at := make(map[string]int, len(parts))
-	for i := len(parts) - 1; i >= 0; i-- {
-		at[parts[i].Ref.Part] = i
+// firstIndexes returns the indexes of items by their ids: of two with one id, the index of the first.
+func firstIndexes[T any](items []T, id func(*T) string) map[string]int {
+	at := make(map[string]int, len(items))
+	for i := range slices.Backward(items) {
+		at[id(&items[i])] = i
 	}
 	return at
 }
