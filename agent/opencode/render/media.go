@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 
 	"mend/internal/media"
 	"mend/internal/request"
@@ -125,17 +124,14 @@ const longestScheme = 100
 // urlScheme returns the scheme of a URL in lower case, or "" if it is not a URL.
 func urlScheme(url []byte) string {
 	head, _, ok := bytes.Cut(trimURL(url), []byte(":"))
-	if !ok || len(head) > longestScheme {
-		return ""
-	}
-	if !schemePattern().Match(head) {
+	if !ok || len(head) > longestScheme || !schemePattern.Match(head) {
 		return ""
 	}
 	return strings.ToLower(string(head))
 }
 
 var (
-	schemePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
+	schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
