@@ -31,7 +31,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		}
 	}
 	created := map[string]int64{} // by message; "" has the session's
-	var session, project *change.Record
+	made := map[change.Kind]*change.Record{} // the last row of each kind
 	for _, f := range files {
 		var head struct {
 			Time struct{ Created, Updated float64 }
@@ -43,51 +43,40 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			}
 			continue
 		}
-		f.Data = data.Bytes()
-		ref := f.Ref
+		object := jsonedit.Parse(data.Bytes())
+		ref := f.Ref.WithoutProject()
 		at := cmp.Or(int64(head.Time.Created), created[ref.Message], created[""])
 		var cols []eventColumn
 		switch ref.Kind {
 		case change.KindProject:
-			ref = change.Ref{Kind: ref.Kind, Project: ref.Project}
-			cols = append(columnsAt("", jsonedit.Parse(f.Data), projectFields), eventColumn{"id", ref.Project})
+			ref = f.Ref
+			cols = columnsAt("", object, projectFields)
 		case change.KindSession:
 			created[""] = at
-			cols = append(columnsAt("", jsonedit.Parse(f.Data), sessionFields), eventColumn{"id", ref.Session},
-				eventColumn{"project_id", ref.Project})
-			ref = change.Ref{Kind: ref.Kind, Session: ref.Session}
+			cols = append(columnsAt("", object, sessionFields), eventColumn{"project_id", f.Ref.Project})
 		case change.KindMessage:
 			created[ref.Message] = at
-			ref = change.Ref{Kind: ref.Kind, Session: ref.Session, Message: ref.Message}
-			cols = recordColumns(f.Data, at, int64(head.Time.Updated), map[string]string{"id": "id", "sessionID": "session_id"})
-			cols = append(cols, eventColumn{"id", ref.Message}, eventColumn{"session_id", ref.Session})
+			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), eventColumn{"session_id", ref.Session})
 		case change.KindPart:
 			if _, ok := created[ref.Message]; !ok {
 				lost = append(lost, f.Ref.String()+": its message cannot be read")
 				continue
 			}
-			session := cmp.Or(ref.Session, files[0].Ref.Session)
-			ref = change.Ref{Kind: ref.Kind, Session: session, Message: ref.Message, Part: ref.Part}
-			cols = recordColumns(f.Data, at, int64(head.Time.Updated),
-				map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
-			cols = append(cols, eventColumn{"id", ref.Part}, eventColumn{"session_id", session},
+			ref.Session = cmp.Or(ref.Session, files[0].Ref.Session)
+			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), eventColumn{"session_id", ref.Session},
 				eventColumn{"message_id", ref.Message})
 		default:
 			continue
 		}
-		row := newRow(ref, cols, defaults[ref.Kind], at)
+		row := newRow(ref, append(cols, eventColumn{"id", ref.ID()}), defaults[ref.Kind], at)
 		rows = append(rows, row)
-		if ref.Kind == change.KindProject {
-			project = &row
-		}
-		if ref.Kind == change.KindSession {
-			session = &row
-		}
+		made[ref.Kind] = &row
 	}
+	session := made[change.KindSession]
 	if session == nil {
 		return nil, nil, fail.New(fail.Problems, "", "importing a session: its own data cannot be read")
 	}
-	if project == nil {
+	if made[change.KindProject] == nil {
 		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))
 	}
 	return rows, lost, nil

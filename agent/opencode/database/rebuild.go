@@ -219,10 +219,9 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	case "session":
 		cols = columnsAt("", jsonedit.Parse(d.Info), sessionFields)
 	case "message":
-		cols = recordColumns(d.Info, e.first, 0, map[string]string{"id": "id", "sessionID": "session_id"})
+		cols = recordColumns(d.Info, e.first, 0)
 	case "part":
-		cols = recordColumns(d.Part, e.first, d.Time,
-			map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
+		cols = recordColumns(d.Part, e.first, d.Time)
 	}
 	have := map[string]bool{}
 	err = j.db.Query("SELECT name FROM pragma_table_info(?1)",
@@ -294,11 +293,13 @@ type eventColumn struct {
 	value any
 }
 
-// recordColumns returns the columns of a message or a part: its JSON without the ids, which have columns of their
-// own.
-func recordColumns(record json.RawMessage, created, updated int64, ids map[string]string) (cols []eventColumn) {
+// idColumns are the columns of the ids in a message or a part. Their data in the database has no ids.
+var idColumns = map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"}
+
+// recordColumns returns the columns of a message or a part.
+func recordColumns(record json.RawMessage, created, updated int64) (cols []eventColumn) {
 	data, err := jsonedit.EditMembers(record, func(name string, raw []byte) ([]byte, bool) {
-		column, isID := ids[name]
+		column, isID := idColumns[name]
 		if id, isText := jsonedit.Text(raw); isID && isText {
 			cols = append(cols, eventColumn{column, id})
 		}
