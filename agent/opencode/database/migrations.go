@@ -46,12 +46,14 @@ func (p Program) migrations() (all []migration) {
 }
 
 // drizzleCount is the number of migrations of 1.2.27. That version and older ones record migrations in
-// __drizzle_migrations. A newer program whose own table is empty copies these rows.
+// drizzleTable. A newer program whose own table is empty copies these rows.
 const drizzleCount = 9
+
+const drizzleTable = "__drizzle_migrations"
 
 const (
 	newTable = "CREATE TABLE `migration` (id TEXT PRIMARY KEY, time_completed INTEGER NOT NULL)"
-	oldTable = "CREATE TABLE \"__drizzle_migrations\" (\n\t\t\t\tid INTEGER PRIMARY KEY,\n\t\t\t\thash text NOT " +
+	oldTable = "CREATE TABLE \"" + drizzleTable + "\" (\n\t\t\t\tid INTEGER PRIMARY KEY,\n\t\t\t\thash text NOT " +
 		"NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
@@ -103,7 +105,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		if err != nil {
 			return nil
 		}
-		tables := []salvage.Object{{Type: "table", Name: "__drizzle_migrations", SQL: oldTable}}
+		tables := []salvage.Object{{Type: "table", Name: drizzleTable, SQL: oldTable}}
 		if i >= drizzleCount {
 			tables = append(tables, salvage.Object{Type: "table", Name: "migration", SQL: newTable})
 		}
@@ -158,6 +160,9 @@ func (p Program) missingMigrations(ids []string) []migration {
 // faultOf returns why the program fails with a database that has these objects and columns, and rows for the
 // migrations ids. The program applies the other migrations, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
+	if old := columns[drizzleTable]; len(ids) == 0 && len(old) > 0 && !slices.Contains(old, "name") {
+		return nil, nil // the first versions recorded only times
+	}
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row records which migrations were run, so " + p.title() + " does not start"}, nil
 	}
@@ -217,7 +222,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, ids, err := q.migrations()
+		_, ids, err := q.migrations(columns)
 		if err != nil {
 			return err
 		}
@@ -232,37 +237,17 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	})
 }
 
-// migrations returns the ids of the completed migrations of a database, and the table with their rows.
-func (q query) migrations() (table string, ids []string, err error) {
-	const named = "SELECT name FROM sqlite_schema WHERE type = 'table' " +
-		"AND name IN ('migration', '__drizzle_migrations') ORDER BY name DESC"
-	tables, err := q.strings(named)
-	for _, table = range tables {
-		if err != nil {
+// migrations returns the ids of the completed migrations of a database with these columns, and the table with their
+// rows.
+func (q query) migrations(columns map[string][]string) (table string, ids []string, err error) {
+	for _, t := range [...]struct{ name, id string }{{"migration", "id"}, {drizzleTable, "name"}} {
+		if !slices.Contains(columns[t.name], t.id) {
+			continue
+		}
+		table = t.name
+		ids, err = q.strings("SELECT " + t.id + " FROM " + t.name + " WHERE " + t.id + " IS NOT NULL")
+		if err != nil || len(ids) > 0 {
 			break
-		}
-		column := "id"
-		if table != "migration" {
-			column = "name"
-			cols, err := q.strings("SELECT name FROM pragma_table_xinfo('__drizzle_migrations') WHERE name = 'name'")
-			if err != nil {
-				return "", nil, err
-			}
-			if len(cols) == 0 { // written by the first versions
-				column = "strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch')"
-			}
-		}
-		ids, err = q.strings("SELECT " + column + " FROM " + table + " WHERE " + column + " IS NOT NULL")
-		if len(ids) > 0 {
-			break
-		}
-	}
-	known := OpenCode.migrations()
-	for i, id := range ids { // a row with only a time stands for the migration with that time
-		for _, m := range known {
-			if strings.HasPrefix(m.id, id+"_") {
-				ids[i] = m.id
-			}
 		}
 	}
 	return table, ids, err
@@ -271,15 +256,15 @@ func (q query) migrations() (table string, ids []string, err error) {
 // rebuildMigrations rebuilds lost rows of migrations: as many as the schema allows. The program applies the later
 // migrations when it starts.
 func (j *salvageJob) rebuildMigrations() error {
-	table, ids, err := queryOf(j.db).migrations()
-	if err != nil {
-		return err
-	}
 	objects, err := j.db.Objects()
 	if err != nil {
 		return err
 	}
 	columns, err := queryOf(j.db).columns()
+	if err != nil {
+		return err
+	}
+	table, ids, err := queryOf(j.db).migrations(columns)
 	if err != nil {
 		return err
 	}
@@ -307,23 +292,15 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 	if table == "" {
 		create := newTable
 		if table = "migration"; len(lost) <= drizzleCount {
-			table, create = "__drizzle_migrations", oldTable
+			table, create = drizzleTable, oldTable
 		}
 		if err := j.db.Exec(create); err != nil {
 			return err
 		}
 	}
-	columns, err := queryOf(j.db).columns()
-	if err != nil {
-		return err
-	}
 	insert := "INSERT INTO migration (id, time_completed) VALUES (?1, ?2)"
-	switch {
-	case table == "migration":
-	case slices.Contains(columns[table], "name"):
-		insert = "INSERT INTO __drizzle_migrations (hash, created_at, name) VALUES ('', ?2, ?1)"
-	default:
-		insert = "INSERT INTO __drizzle_migrations (hash, created_at) SELECT '', ?2 WHERE ?1 <> ''"
+	if table == drizzleTable {
+		insert = "INSERT INTO " + drizzleTable + " (hash, created_at, name) VALUES ('', ?2, ?1)"
 	}
 	for _, m := range lost {
 		at, err := time.Parse("20060102150405", m.id[:14])
