@@ -3,7 +3,6 @@ package opencode
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"mend/agent"
@@ -47,30 +46,8 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	return e, nil
 }
 
-func (s *store) Refresh() {
-	s.projects.Clear()
-	s.places.Clear()
-	s.finder.Store(nil)
-	s.ids.Clear()
-	s.models.reset()
-	s.holder.Store(nil)
-	s.newer.Store(nil)
-}
-
-func (s *store) Busy(ctx context.Context, _ change.Head, unfinished bool) bool {
-	return unfinished && s.isHeld(ctx)
-}
-
-// isHeld reports whether a process has had the store open since the last Refresh; true if unknown. The check is slow.
-func (s *store) isHeld(ctx context.Context) bool {
-	find := sync.OnceValue(func() bool {
-		started, err := s.Held(ctx)
-		return err != nil || !started.IsZero()
-	})
-	if !s.holder.CompareAndSwap(nil, &find) {
-		find = *s.holder.Load()
-	}
-	return find()
+func (s *store) Busy(_ context.Context, _ change.Head, unfinished bool) bool {
+	return unfinished && s.cache.Load().isHeld()
 }
 
 // isThinking reports whether the model is asked to think: according to the options, or else the

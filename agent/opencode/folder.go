@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
@@ -35,11 +34,12 @@ func (s *store) folder(path string) string {
 // OpenCode 1.1 uses the innermost .git at or above the folder, where it has stored the id; without
 // a .git the project is global.
 func (s *store) projectOf(folder string) string {
-	if id, ok := s.projects.Load(folder); ok {
+	projects := &s.cache.Load().projects
+	if id, ok := projects.Load(folder); ok {
 		return id.(string)
 	}
 	id := s.findProject(folder)
-	s.projects.Store(folder, id)
+	projects.Store(folder, id)
 	return id
 }
 
@@ -99,25 +99,17 @@ func isWindows(path string) bool {
 	return strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
 
-// isLocal reports whether the agent of this machine uses the store: it is at OpenCode's default
+// isUsedHere reports whether the agent of this machine uses the store: it is at OpenCode's default
 // location, or a process has it open. Another store may be a copy from another machine.
-func (s *store) isLocal() bool {
-	s.here.Do(func() {
-		home, _ := userdir.Home("XDG_DATA_HOME")
-		s.isUsed = slices.ContainsFunc(s.databases().Find(os.Getenv, home), func(path string) bool {
-			real, err := filepath.EvalSymlinks(path)
-			return err == nil && real == s.ID().Root
-		})
-		if !s.isUsed {
-			started, err := s.Held(context.Background())
-			s.isUsed = err == nil && !started.IsZero()
-		}
+func (s *store) isUsedHere() bool {
+	home, _ := userdir.Home("XDG_DATA_HOME")
+	isDefault := slices.ContainsFunc(s.databases().Find(os.Getenv, home), func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		return err == nil && real == s.ID().Root
 	})
-	return s.isUsed
-}
-
-// A usage caches whether the agent of this machine uses a store.
-type usage struct {
-	here   sync.Once
-	isUsed bool
+	if isDefault {
+		return true
+	}
+	started, err := s.Held(context.Background())
+	return err == nil && !started.IsZero()
 }

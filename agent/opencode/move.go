@@ -93,7 +93,8 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 // idsOf returns the possible project ids of a repository. git is called once for each repository until the next
 // Refresh.
 func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
-	if ids, ok := s.ids.Load(repo); ok {
+	cached := &s.cache.Load().ids
+	if ids, ok := cached.Load(repo); ok {
 		return ids.([]string)
 	}
 	ids := []string{readID(filepath.Join(repo.Common, s.name))}
@@ -104,7 +105,7 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 		ids = append(ids, roots...)
 	}
 	if ctx.Err() == nil {
-		s.ids.Store(repo, ids)
+		cached.Store(repo, ids)
 	}
 	return ids
 }
@@ -117,8 +118,8 @@ type places struct {
 
 // placesOf returns where the missing folder of a session may be now.
 func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool) {
-	key := [2]string{head.Directory, head.Project}
-	if p, ok := s.places.Load(key); ok {
+	key, c := [2]string{head.Directory, head.Project}, s.cache.Load()
+	if p, ok := c.places.Load(key); ok {
 		return p.(places).all, p.(places).certain
 	}
 	var known []string
@@ -131,12 +132,7 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 			known = append(known, h.Directory)
 		}
 	}
-	finder := s.finder.Load()
-	if finder == nil {
-		finder = new(place.Finder)
-		s.finder.CompareAndSwap(nil, finder)
-	}
-	found := finder.Find(ctx, head.Directory,
+	found := c.finder.Find(ctx, head.Directory,
 		place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
 			if s.SameRepository(ctx, head, worktree) {
 				return 1
@@ -144,14 +140,14 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 			return 0
 		}})
 	var p places
-	for _, c := range found.All {
-		p.all = append(p.all, c.Path)
+	for _, folder := range found.All {
+		p.all = append(p.all, folder.Path)
 	}
 	if found.Certain() {
 		now, err := projectAt(ctx, p.all[0], repair.NewestVersion(heads))
 		p.certain = err == nil && now.id == head.Project
 	}
-	s.places.Store(key, p)
+	c.places.Store(key, p)
 	return p.all, p.certain
 }
 

@@ -25,6 +25,7 @@ func TestRepositoryAskedOnce(t *testing.T) {
 	storetest.Put(t, dir, "repo/.git/opencode", "stored\n")
 	storetest.Put(t, dir, "repo/sub/file", "")
 	s := &store{program: &openCode, models: newModels(&openCode)}
+	s.Refresh()
 	check := func(calls int) {
 		t.Helper()
 		for project, want := range map[string]bool{"root": true, "stored": true, "other": false, "": false} {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"mend/agent"
 	"mend/agent/opencode/database"
@@ -86,6 +87,8 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, fmt.Errorf("%w: %s is Kilo's", agent.ErrNoStore, at.Path)
 	}
 	s := &store{program: p, at: at, warn: warn, models: newModels(p)}
+	s.isLocal = sync.OnceValue(s.isUsedHere)
+	s.Refresh()
 	if at.Layout == Database || at.Layout == "" && hasDatabase(p, at.Path) {
 		db, err := database.Open(at.Path, database.Options{Program: p.databases()})
 		if err != nil {

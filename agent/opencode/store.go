@@ -57,15 +57,30 @@ type store struct {
 	at     agent.Located
 	warn   func(string)
 	models *models
-	usage
 
-	// Refresh drops what these fields cache:
+	isLocal func() bool           // caches isUsedHere
+	cache   atomic.Pointer[cache] // replaced by Refresh
+}
+
+// A cache has results about the machine since the last Refresh.
+type cache struct {
 	projects sync.Map // results of projectOf, by folder
 	places   sync.Map // results of placesOf, by folder and project
-	finder   atomic.Pointer[place.Finder]
 	ids      sync.Map // results of idsOf, by repository
-	holder   atomic.Pointer[func() bool]
-	newer    atomic.Pointer[takeover]
+	finder   place.Finder
+	isHeld   func() bool // reports whether a process has the store open; true if unknown. It is slow
+	takeover func() takeover
+}
+
+func (s *store) Refresh() {
+	s.models.reset()
+	s.cache.Store(&cache{
+		isHeld: sync.OnceValue(func() bool {
+			started, err := s.Held(context.Background())
+			return err != nil || !started.IsZero()
+		}),
+		takeover: sync.OnceValue(s.findTakeover),
+	})
 }
 
 // A takeover records whether a newer generation of OpenCode has taken over the database.
@@ -77,24 +92,15 @@ type takeover struct {
 // wasNotImported reports whether a session was certainly not imported.
 func (t takeover) wasNotImported(id string) bool { return t.imported != nil && !t.imported[id] }
 
-// takeover returns whether a newer generation of OpenCode has taken over the database, as first seen since the last
-// Refresh.
-func (s *store) takeover(ctx context.Context) takeover {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return takeover{}
-	}
-	if known := s.newer.Load(); known != nil {
-		return *known
-	}
-	var t takeover
-	if t.imported, t.err = db.Takeover(ctx); ctx.Err() == nil {
-		s.newer.Store(&t)
+// findTakeover returns whether a newer generation of OpenCode has taken over the database.
+func (s *store) findTakeover() (t takeover) {
+	if db, ok := s.records.(*database.Store); ok {
+		t.imported, t.err = db.Takeover(context.Background())
 	}
 	return t
 }
 
-func (s *store) Changeable(ctx context.Context) error { return s.takeover(ctx).err }
+func (s *store) Changeable(context.Context) error { return s.cache.Load().takeover().err }
 
 var _ agent.Store = (*store)(nil)
 
@@ -130,7 +136,7 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	if s.tree == nil { // fill the caches now, because Held would wait for the end of the check
-		_, _ = s.isHeld(ctx), s.isLocal()
+		_, _ = s.cache.Load().isHeld(), s.isLocal()
 	}
 	return s.records.CheckFile(ctx, what)
 }
@@ -159,7 +165,7 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 	if err != nil {
 		return nil, change.Stamp{}, err
 	}
-	if t := s.takeover(ctx); t.err != nil {
+	if t := s.cache.Load().takeover(); t.err != nil {
 		loaded.TakenOver, loaded.LeftBehind = true, t.wasNotImported(head.ID)
 	}
 	return loaded, stamp, nil
@@ -216,7 +222,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 // folder exists, the project of that folder, and whether a newer generation has taken over the database.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.directoryModels(head.Directory).state
-	if t := s.takeover(context.Background()); t.err != nil {
+	if t := s.cache.Load().takeover(); t.err != nil {
 		settings += fmt.Sprintf(" taken over, left behind %t", t.wasNotImported(head.ID))
 	}
 	if fault := s.folder(head.Directory); fault != "" {
