@@ -30,7 +30,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			return nil, nil, err
 		}
 	}
-	created := map[string]int64{} // by message; "" has the session's
+	created := map[string]int64{}            // by message; "" has the session's
 	made := map[change.Kind]*change.Record{} // the last row of each kind
 	for _, f := range files {
 		var head struct {

@@ -53,7 +53,7 @@ func (c *conn) list() ([]change.Head, error) {
 	err := c.Query(t.SelectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
 		r := t.CopyRow(st)
 		id, _ := r.Col("id")
-		add("session", id, newSession(r).Head)
+		add("session", id, record.NewSession(r).Head)
 		return nil
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error)
 	err = s.read(ctx, func(c *conn) error {
 		t := c.Table(change.KindSession)
 		return c.Query(t.SelectRow, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-			head = newSession(t.CopyRow(st)).Head
+			head = record.NewSession(t.CopyRow(st)).Head
 			return nil
 		})
 	})
@@ -98,32 +98,6 @@ func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error)
 // isListable reports whether the agent can list a session with that id (measured with 1.18.33; 1.2.27 lists all).
 func isListable(id change.Col) bool {
 	return id.Class == change.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
-}
-
-// newSession returns the session of a row, without data from other rows.
-func newSession(r change.Record) record.Session {
-	str := func(name string) string {
-		c, _ := r.Col(name)
-		if c.Class != change.ClassText {
-			return ""
-		}
-		return string(c.Bytes)
-	}
-	num := func(name string) int64 {
-		c, _ := r.Col(name)
-		v, _ := c.Int()
-		if v < 0 || v > 1<<53 { // the agent cannot have written that time
-			return 0
-		}
-		return v
-	}
-	ref := change.Ref{Kind: change.KindSession, Session: str("id")}
-	h := change.Head{
-		ID: ref.Session, Ref: ref, Project: str("project_id"), Directory: str("directory"), Title: str("title"),
-		Parent: str("parent_id"), Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
-	}
-	r.Ref = ref
-	return record.Session{Head: h, Info: r}
 }
 
 // Load returns the session with its messages and parts, and the stamp of its rows when they were read. A row with a
@@ -182,7 +156,7 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	s := &record.Session{Head: change.Head{ID: id}}
 	t := c.Table(change.KindSession)
 	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-		*s = newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
+		*s = record.NewSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
 		return nil
 	})
 	if err != nil {

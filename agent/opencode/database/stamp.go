@@ -54,7 +54,7 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 			}
 			h.addRow(&r, class, st.ColumnInt64(len(t.Cols)))
 			if kind == change.KindSession {
-				*s = newSession(sqlstore.CopyRecord(r))
+				*s = record.NewSession(sqlstore.CopyRecord(r))
 			}
 			return nil
 		})

@@ -107,11 +107,7 @@ func fixFolder(c *simulation, f finding) []repair.Fix {
 		return []repair.Fix{{
 			Text: "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that " +
 				"for all sessions of the old one.",
-			Whole: true,
-			Edit: draftEdit(func(d *draft) error {
-				d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", to)), to
-				return nil
-			}),
+			Whole: true, Edit: setDirectory(to),
 		}}
 	}
 	if f.Text != FolderOfWindows {
@@ -120,10 +116,13 @@ func fixFolder(c *simulation, f finding) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The path is emptied. OpenCode then uses the folder that it is started in.",
 		Loses: "The path of the session's folder.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", "")), ""
-			return nil
-		}),
+		Whole: true, Edit: setDirectory(""),
 	}}
+}
+
+func setDirectory(path string) func(repair.Editor) error {
+	return draftEdit(func(d *draft) error {
+		d.s.SetInfo(d.s.Info.WithCol(change.TextCol("directory", path)))
+		return nil
+	})
 }

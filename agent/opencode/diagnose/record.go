@@ -214,8 +214,8 @@ func orphanFixes(c *simulation, _ finding) []repair.Fix {
 		Loses: "The id of its main session, which does not exist.",
 		Whole: true,
 		Edit: draftEdit(func(d *draft) error {
-			d.s.Info = d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull})
-			d.s.Parent, d.s.ParentMissing = "", false
+			d.s.SetInfo(d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}))
+			d.s.ParentMissing = false
 			return nil
 		}),
 	}}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
@@ -47,9 +46,7 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 		text = describeFilled(filled)
 	}
 	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.Info, d.s.Project = withData(r, data), textAt(data, "projectID")
-		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
-		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
+		d.s.SetInfo(withData(r, data))
 		return nil
 	})}}
 }
@@ -84,13 +81,8 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 			"value: " + joinPaths(names) + ".",
 		Loses: loses, Whole: true,
 		Edit: draftEdit(func(d *draft) error {
-			d.s.Info, d.s.WorkspaceFault = row, ""
-			d.s.InWorkspace = d.s.InWorkspace && row.Text("workspace_id") != ""
-			d.s.Directory, d.s.Title, d.s.Version = row.Text("directory"), row.Text("title"), row.Text("version")
-			created, _ := row.Col("time_created")
-			updated, _ := row.Col("time_updated")
-			d.s.Created, _ = created.Int()
-			d.s.Updated, _ = updated.Int()
+			d.s.SetInfo(row)
+			d.s.WorkspaceFault, d.s.InWorkspace = "", d.s.InWorkspace && row.Text("workspace_id") != ""
 			return nil
 		}),
 	}}
@@ -105,12 +97,6 @@ func sessionTimes(s *record.Session) (created, updated int64) {
 		}
 	}
 	return created, updated
-}
-
-func timeAt(data []byte, name string) int64 {
-	raw, _ := jsonedit.Get(data, "time", name)
-	t, _ := strconv.ParseFloat(string(raw), 64)
-	return int64(t)
 }
 
 // unlistedFixes returns the fix that moves the record of the session to the project of its folder, if the user asks for
@@ -135,16 +121,17 @@ func (c *simulation) moveFixes(project, why string) []repair.Fix {
 // moveSession moves the record of the session to another project.
 func (d *draft) moveSession(project string) error {
 	if d.s.Info.IsRow() {
-		d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", project))
-		d.s.Project, d.s.Newer, d.s.ProjectMissing = project, "", false
+		d.s.SetInfo(d.s.Info.WithCol(change.TextCol("project_id", project)))
+		d.s.Newer, d.s.ProjectMissing = "", false
 		return nil
 	}
 	data, err := jsonedit.Set(d.s.Info.Data, jsonedit.Quote(project), "projectID")
 	if err != nil {
 		return err
 	}
-	d.s.Info = withData(d.s.Info, data)
-	d.s.Info.Ref.Project, d.s.Project, d.s.Newer = project, project, ""
+	r := withData(d.s.Info, data)
+	r.Ref.Project, d.s.Newer = project, ""
+	d.s.SetInfo(r)
 	return nil
 }
 

@@ -9,9 +9,12 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// NewSession decodes the file with a session's own record, which may begin with a byte order mark.
-// It never fails: the record's Defect names what cannot be read.
+// NewSession decodes a session's own record: a row, or a file, which may begin with a byte order mark. It never fails:
+// the Defect of a file names what cannot be read.
 func NewSession(r change.Record) Session {
+	if r.IsRow() {
+		return rowSession(r)
+	}
 	s := Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
 	obj := decode(&s.Info)
 	if obj.Kind() != '{' {
@@ -34,6 +37,29 @@ func NewSession(r change.Record) Session {
 	}
 	s.Created, s.Updated = storedTime(obj, "created"), storedTime(obj, "updated")
 	return s
+}
+
+// rowSession is NewSession for a row. The ref is that of the id in it.
+func rowSession(r change.Record) Session {
+	r.Ref = change.Ref{Kind: change.KindSession, Session: r.Text("id")}
+	timeIn := func(column string) int64 {
+		if ms := r.Int(column); ms <= 1<<53 { // otherwise the agent cannot have written that time
+			return max(0, ms)
+		}
+		return 0
+	}
+	return Session{Info: r, Head: change.Head{
+		ID: r.Ref.Session, Ref: r.Ref, Project: r.Text("project_id"), Directory: r.Text("directory"),
+		Title: r.Text("title"), Parent: r.Text("parent_id"), Version: r.Text("version"),
+		Created: timeIn("time_created"), Updated: timeIn("time_updated"),
+	}}
+}
+
+// SetInfo replaces the session's own record, and decodes it again.
+func (s *Session) SetInfo(r change.Record) {
+	n := NewSession(r)
+	n.Others, n.Stray = s.Others, s.Stray
+	s.Head, s.Info = n.Head, n.Info
 }
 
 // storedTime returns the time in a member, or 0 if the agent cannot have written it.
