@@ -34,6 +34,7 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 	})
 	api := diagnose.ProviderOf(r)
 	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
-	f.Provider, f.Place = targetName(r.Model, r.Target), placeOf(r.API)
+	f.Provider = targetName(r.Model, r.Target)
+	f.Place.Turn, f.Place.Block = r.API.Paths()
 	return f, nil
 }

@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"mend/agent"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
 	"mend/internal/request"
@@ -39,18 +38,4 @@ func targetName(m request.Model, t render.Target) string {
 		return t.Vendor
 	}
 	return api.String()
-}
-
-// placeOf returns the formats in which the provider's errors number turns and blocks.
-func placeOf(a render.API) agent.Place {
-	switch a {
-	case render.OpenAI:
-		return agent.Place{Turn: "input[%d]", Block: "content[%d]"}
-	case render.Chat, render.OpenRouter, render.Copilot:
-		return agent.Place{Turn: "messages[%d]", Block: "content[%d]"}
-	case render.Gemini:
-		return agent.Place{Turn: "contents[%d]", Block: "parts[%d]"}
-	default:
-		return agent.Place{Turn: "messages.%d", Block: "content.%d"}
-	}
 }

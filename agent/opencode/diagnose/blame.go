@@ -40,12 +40,14 @@ func (c *simulation) withSettings(e *repair.APIError) *simulation {
 // apparent target. It may differ because a gateway passed the error on, or because the settings are unknown.
 func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	api := c.api()
+	turn, _ := api.Paths()
+	path, _, _ := strings.Cut(turn, "%")
 	switch {
 	case e.API == "", e.API == api.String(), e.API == render.Chat.String() && isChat(api):
 		return render.Target{}, false
 	case e.API == render.Anthropic.String() && api == render.Bedrock: // errors of both have the same texts
 		return render.Target{}, false
-	case strings.Contains(e.Text, placeWords[api]):
+	case strings.Contains(e.Text, path):
 		return render.Target{}, false
 	}
 	for _, o := range Targets {
@@ -54,12 +56,6 @@ func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 		}
 	}
 	return render.Target{}, false
-}
-
-// placeWords are the beginnings of the paths in an API's errors.
-var placeWords = map[render.API]string{
-	render.Anthropic: "messages.", render.Bedrock: "messages.", render.OpenAI: "input[", render.Gemini: "contents[",
-	render.Chat: "messages[", render.OpenRouter: "messages[", render.Copilot: "messages[",
 }
 
 func isChat(a render.API) bool {

@@ -49,6 +49,20 @@ var apiNames = [...]string{"anthropic", "openai", "chat", "openrouter", "copilot
 // String returns the name of the API.
 func (a API) String() string { return apiNames[a] }
 
+// Paths returns the formats in which the API's errors number turns and blocks.
+func (a API) Paths() (turn, block string) {
+	switch a {
+	case OpenAI:
+		return "input[%d]", "content[%d]"
+	case Chat, OpenRouter, Copilot:
+		return "messages[%d]", "content[%d]"
+	case Gemini:
+		return "contents[%d]", "parts[%d]"
+	default:
+		return "messages.%d", "content.%d"
+	}
+}
+
 // packages are the packages that do not use [Chat], with the members of a part's metadata that belong to each; the
 // first member that exists counts.
 var packages = map[string]struct {
