@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
-	"mend/internal/jsonedit"
 )
 
 // The values that an incomplete record lacks, from the other records of its session.
@@ -68,12 +67,10 @@ func (c *simulation) workFolder() string {
 // roleOf returns the role of a message that lacks it. answered means that the message is the prompt
 // of an answer, and before is the role of the previous message.
 func roleOf(m *record.Message, answered bool, before string) string {
-	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
-		if _, ok := jsonedit.Get(m.Data, name); ok {
-			return change.RoleAssistant
-		}
-	}
-	if _, ok := jsonedit.Get(m.Data, "model"); ok || answered {
+	switch {
+	case m.Parent != "":
+		return change.RoleAssistant
+	case answered:
 		return change.RoleUser
 	}
 	for i := range m.Parts {

@@ -28,7 +28,6 @@ func TestSalvagedRole(t *testing.T) {
 		{"no parts, after an answer", build(user(hi), answer(hi), user()), 2, "", "user", ""},
 		{"it says so itself", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","role":"assistant","ti`, "assistant", "stop"},
 		{"a field of an answer's", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","parentID":"msg_01","ro`, "assistant", "stop"},
-		{"a field of a prompt's", build(user(hi), answer(hi)), 1, `{"id":"msg_02","model":{"providerID":"x","modelID":"y"},"ti`, "user", ""},
 	} {
 		m := &c.s.Messages[c.lost]
 		s := replaced(c.s, damaged(m.Record, c.left, 0))
