@@ -38,20 +38,18 @@ func (c *simulation) hiddenMessages() map[string]string {
 const adviceHidden = "so mend changes nothing in this message. Make it readable, then scan again."
 
 func whyMessageHidden(m *record.Message) string {
-	if m.Unreadable() {
-		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
+	why := func(r *change.Record) string {
+		switch {
+		case r.Unreadable():
+			return fmt.Sprintf("%s cannot be read (%s), %s", r.Ref, r.Defect.Why, adviceHidden)
+		case r.Ref.Validate() != nil:
+			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it.", r.Ref)
+		}
+		return ""
 	}
-	if err := m.Ref.Validate(); err != nil {
-		return fmt.Sprintf("The message's row has no usable id (%s), so mend changes nothing in it.", shown(m.Ref.String()))
-	}
+	text := why(&m.Record)
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Unreadable() {
-			return fmt.Sprintf("%s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
-		}
-		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it.", p.Ref)
-		}
+		text = cmp.Or(text, why(&m.Parts[i].Record))
 	}
-	return ""
+	return text
 }
