@@ -1,4 +1,4 @@
-// Package media inspects base64 data: its type by content, and the size and completeness of an image.
+// Package media inspects images in base64: the type by content, the size, and whether the image is complete.
 //
 // It does no I/O. It imports nothing of mend. Read [Inspect] first.
 //
@@ -12,48 +12,26 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+	"strings"
 	"sync"
 )
 
-// The media types that are recognised by content.
+// The types of images that can be sent to a model.
 const (
 	PNG  = "image/png"
 	JPEG = "image/jpeg"
 	GIF  = "image/gif"
 	WebP = "image/webp"
-	SVG  = "image/svg+xml"
-	BMP  = "image/bmp"
-	TIFF = "image/tiff"
-	ICO  = "image/x-icon"
-	HEIC = "image/heic"
-	AVIF = "image/avif"
-	PDF  = "application/pdf"
 )
 
-// A Fault is a reason why data cannot be decoded as an image. The zero Fault means none.
-type Fault uint8
-
-// The faults.
-const (
-	Empty     Fault = iota + 1 // there are no bytes
-	NotBase64                  // the data is not base64
-	Unknown                    // the type of the bytes is unknown
-	Damaged                    // the type is known, but its structure is invalid
-	Truncated                  // the data ends before the image does
-)
-
-// Info describes data.
+// Info describes an image. The zero Info means that the data is not a complete PNG, JPEG, GIF or WebP.
 type Info struct {
-	Type string // by content; "" if unknown
-	// Width and Height are the size of a PNG, JPEG, GIF or WebP, 0 if unknown.
-	Width, Height int
-	Fault         Fault // Damaged and Truncated only for a PNG, JPEG, GIF or WebP
+	Type          string // by content
+	Width, Height int    // in pixels
 }
 
-// Image reports whether the data is a PNG, JPEG, GIF or WebP without a fault.
-func (i Info) Image() bool {
-	return i.Fault == 0 && (i.Type == PNG || i.Type == JPEG || i.Type == GIF || i.Type == WebP)
-}
+// Image reports whether the data is a complete PNG, JPEG, GIF or WebP.
+func (i Info) Image() bool { return i.Type != "" }
 
 // Matches reports whether a declared media type is the type of the content.
 func (i Info) Matches(mime string) bool {
@@ -74,26 +52,28 @@ func (f *File) Info() Info { return f.info() }
 // Inspect describes base64 data. Padding is optional, white space is ignored, and both alphabets are accepted.
 func Inspect(data []byte) Info {
 	plain, ok := decode(data)
-	info := Info{Type: sniff(plain)}
-	switch inspect := inspectors[info.Type]; {
-	case !ok:
-		info.Fault = NotBase64
-	case len(plain) == 0:
-		info.Fault = Empty
-	case info.Type == "":
-		info.Fault = Unknown
-	case inspect != nil:
-		whole := false
-		if info.Width, info.Height, whole = inspect(plain); !whole {
-			info.Fault = Truncated
-		} else if info.Width == 0 {
-			info.Fault = Damaged
-		}
+	info, whole := Info{}, false
+	switch head := string(plain[:min(len(plain), 12)]); {
+	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
+		info.Type = PNG
+		info.Width, info.Height, whole = inspectPNG(plain)
+	case strings.HasPrefix(head, "\xff\xd8\xff"):
+		info.Type = JPEG
+		info.Width, info.Height, whole = inspectJPEG(plain)
+	case strings.HasPrefix(head, "GIF87a"), strings.HasPrefix(head, "GIF89a"):
+		info.Type = GIF
+		info.Width, info.Height, whole = inspectGIF(plain)
+	case strings.HasPrefix(head, "RIFF") && strings.HasSuffix(head, "WEBP"):
+		info.Type = WebP
+		info.Width, info.Height, whole = inspectWebP(plain)
+	}
+	if !ok || !whole || info.Width == 0 {
+		return Info{}
 	}
 	return info
 }
 
-// decode decodes base64 up to the first character that is not base64. ok reports whether there is no such character.
+// decode decodes base64, and reports whether data is base64.
 func decode(data []byte) (plain []byte, ok bool) {
 	plain = make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	if n, err := base64.StdEncoding.Decode(plain, data); err == nil {
@@ -116,15 +96,12 @@ func decode(data []byte) (plain []byte, ok bool) {
 	return digits[:n], err == nil
 }
 
-// inspectors has a function for each type that can be sent to a model. It returns the size in the header, 0 if that is
-// invalid, and whether the end of the image is there. More bytes may follow the end.
-var inspectors = map[string]func(plain []byte) (width, height int, whole bool){
-	PNG: inspectPNG, JPEG: inspectJPEG, GIF: inspectGIF, WebP: inspectWebP,
-}
+// The functions below return the size in an image's header, 0 if that is invalid, and whether the end of the image is
+// there. More bytes may follow the end.
 
 func inspectPNG(plain []byte) (width, height int, whole bool) {
 	if len(plain) < 33 || string(plain[12:16]) != "IHDR" {
-		return 0, 0, len(plain) >= 33
+		return 0, 0, false
 	}
 	w, h := binary.BigEndian.Uint32(plain[16:]), binary.BigEndian.Uint32(plain[20:])
 	if w > math.MaxInt32 || h == 0 || h > math.MaxInt32 ||
@@ -176,39 +153,4 @@ func inspectWebP(plain []byte) (width, height int, whole bool) {
 		width, height = int(binary.LittleEndian.Uint32(chunk[4:])&0xffffff)+1, int(binary.LittleEndian.Uint32(chunk[6:])>>8)+1
 	}
 	return width, height, uint64(binary.LittleEndian.Uint32(plain[4:]))+8 <= uint64(len(plain))
-}
-
-// sniff returns the media type of data by its first bytes, "" if unknown.
-func sniff(head []byte) string {
-	head = head[:min(len(head), 1024)]
-	for _, magic := range [...]struct{ prefix, mime string }{
-		{"\x89PNG\r\n\x1a\n", PNG},
-		{"\xff\xd8\xff", JPEG},
-		{"GIF87a", GIF},
-		{"GIF89a", GIF},
-		{"BM", BMP},
-		{"II*\x00", TIFF},
-		{"MM\x00*", TIFF},
-		{"\x00\x00\x01\x00", ICO},
-		{"%PDF-", PDF},
-	} {
-		if bytes.HasPrefix(head, []byte(magic.prefix)) {
-			return magic.mime
-		}
-	}
-	if len(head) >= 12 {
-		switch kind := string(head[4:12]); {
-		case string(head[:4]) == "RIFF" && kind[4:] == "WEBP":
-			return WebP
-		case kind == "ftypavif":
-			return AVIF
-		case kind == "ftypheic", kind == "ftypheix", kind == "ftypmif1":
-			return HEIC
-		}
-	}
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
-	if bytes.HasPrefix(text, []byte("<")) && bytes.Contains(text, []byte("<svg")) {
-		return SVG
-	}
-	return ""
 }

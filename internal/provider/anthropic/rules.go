@@ -253,13 +253,7 @@ func wideImage(q request.Request, _ bool) []request.Violation {
 			count++
 		}
 	})
-	side := func(b *request.Block) int {
-		info := b.MediaInfo()
-		if !info.Image() {
-			return 0
-		}
-		return max(info.Width, info.Height)
-	}
+	side := func(b *request.Block) int { return max(b.MediaInfo().Width, b.MediaInfo().Height) }
 	return findData(func(b *request.Block) bool {
 		return side(b) > largestSide || side(b) > largestOfMany && count > manyImages
 	})(q, false)
