@@ -15,8 +15,6 @@ type Cases struct {
 
 	Version, Provider string // used in forecasts
 	Place             Place
-	// Now returns the request that is sent before any repair; nil for the case's own.
-	Now func(*repair.Case) request.Request
 }
 
 // Case implements [Store].
@@ -53,10 +51,8 @@ func (s *Cases) Forecast(_ context.Context, head change.Head, o repair.Options) 
 		return Forecast{}, err
 	}
 	q, refused := c.Next()
-	f := Forecast{Request: q, Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}
-	if s.Now != nil {
-		f.Request = s.Now(c)
-	}
+	now, _ := c.Current()
+	f := Forecast{Request: now, Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}
 	type fault struct {
 		rule string
 		ref  change.Ref

@@ -109,5 +109,4 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 var cases = agent.Cases{
 	Version: transcript.Version, Provider: anthropic.Provider{}.Name(),
 	Place: agent.Place{Turn: "messages.%d", Block: "content.%d"}, // as the provider's errors number them
-	Now:   func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 }
