@@ -11,24 +11,12 @@ import (
 // cannotBeSent is the text in place of a file that the provider or the agent rejects.
 const cannotBeSent = "it could not be sent to the model"
 
-func whyFile(x *Fault) string {
-	switch x.Code {
-	case "R15":
-		return "The image is larger than the provider's limit of 5 MB."
-	case "B10":
-		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or is stored with a type that " +
-			"does not match its data."
-	case "R18", "O9", "C8", "G10":
-		return "The provider cannot decode the image."
-	case "R19":
-		return "The image has a type that the provider does not accept."
-	case "R20":
-		return "The image is stored with a type that does not match its data, and the provider compares them."
-	case "R21":
-		return "The image has more pixels a side than the provider accepts."
-	case "image":
-		return "The provider rejected this image."
-	}
+// rejectedFile returns the rule of a provider that rejects a file.
+func rejectedFile(why, example string) Rule {
+	return Rule{Class: InvalidFile, Why: constant(why), Fixes: fixFile, Example: example}
+}
+
+func whyUnsendable(x *Fault) string {
 	return fmt.Sprintf("The agent fails on a file that it cannot send: %s.", x.Text)
 }
 

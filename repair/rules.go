@@ -19,7 +19,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		lateAnswer   = "An assistant message that was written while the clock was wrong, dated a year ahead: every new " +
 			"prompt sorts before it."
 	)
-	file := Rule{Class: InvalidFile, Why: whyFile, Fixes: fixFile}
+	undecodable := rejectedFile("The provider cannot decode the image.", "")
 	unicode := Rule{
 		Class: InvalidUnicode, Why: whyHalfPair, Fixes: fixHalfPair,
 		Example: `{"input": {"text": "\ud83d"}}: an emoji that was cut in half.`,
@@ -95,10 +95,8 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"state": {"input": "ls -l"}}`,
 			Loses:   "Nothing.",
 		},
-		"R15": {
-			Class: InvalidFile, Why: whyFile, Fixes: fixFile,
-			Example: "A screenshot of 6 MB in a prompt or a tool result.",
-		},
+		"R15": rejectedFile("The image is larger than the provider's limit of 5 MB.",
+			"A screenshot of 6 MB in a prompt or a tool result."),
 		"R16": {
 			Class: FirstPromptMissing, Why: constant(noPrompt), Fixes: fixFirstPrompt,
 			Example: "The record of the first prompt was deleted.",
@@ -107,10 +105,11 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Class: InvalidToolCall, Why: constant(duplicateID), Fixes: fixCallID,
 			Example: "A message that was copied by a sync program.",
 		},
-		"R18": file,
-		"R19": file,
-		"R20": file,
-		"R21": file,
+		"R18": undecodable,
+		"R19": rejectedFile("The image has a type that the provider does not accept.", ""),
+		"R20": rejectedFile("The image is stored with a type that does not match its data, and the provider compares "+
+			"them.", ""),
+		"R21": rejectedFile("The image has more pixels a side than the provider accepts.", ""),
 
 		"R27": unicode,
 		"R28": {
@@ -131,7 +130,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"O4":  {Class: ItemID, Why: constant("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
 		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"O6":  {Class: InvalidToolCall, ClassOf: classOfLongID, Why: whyLongID, Fixes: fixLongID},
-		"O9":  file,
+		"O9":  undecodable,
 		"O11": {Class: ItemID, Why: constant("The id of the item does not match its type."), Fixes: fixItemIDs},
 		"O12": tooLong,
 		"O13": {
@@ -151,7 +150,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Why:   constant("The assistant message has neither text nor a tool call, and is sent with null as its content."),
 			Fixes: fixEmptyTurn,
 		},
-		"C8":  file,
+		"C8":  undecodable,
 		"C9":  tooLong,
 		"C10": unicode,
 		"V1": {
@@ -183,7 +182,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Why:   constant("A tool call of the current turn has no signature, and the provider requires one."),
 		},
 		"G9":  {Class: InvalidToolCall, Why: whyGeminiCall, Fixes: fixGeminiCall},
-		"G10": file,
+		"G10": undecodable,
 		"G12": {
 			Class: AssistantPrefillUnsupported,
 			Why:   constant(endsInAnswer), Example: lateAnswer,
@@ -198,7 +197,8 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"B5":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
 		"B7":  {Class: InvalidToolCall, Why: constant(duplicateID), Fixes: fixCallID},
 		"B8":  {Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall},
-		"B10": file,
+		"B10": rejectedFile("The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or is stored "+
+			"with a type that does not match its data.", ""),
 		"B11": {Class: ThinkingBlockOrder, ClassOf: classOfLast, Why: whyLast, Fixes: fixLast},
 
 		"thinking": {
@@ -220,11 +220,11 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Fixes: fixMissingReasoning,
 		},
 		"image": {
-			Asked: true, Class: InvalidFile, Why: whyFile, Fixes: fixFile,
+			Asked: true, Class: InvalidFile, Why: constant("The provider rejected this image."), Fixes: fixFile,
 			Meaning: "An image that the provider's error names.",
 		},
 		"media": {
-			Class: InvalidFile, Why: whyFile, Fixes: fixFile,
+			Class: InvalidFile, Why: whyUnsendable, Fixes: fixFile,
 			Meaning: "A file cannot be sent to the model, and the agent fails on it.",
 			Example: "A link to a file that no longer exists.",
 		},
