@@ -46,7 +46,7 @@ type Candidate struct {
 	sure   int  // the certainty that the repository is the same, see [Search]
 	linked bool // in a linked work tree, not the main one
 	name   int  // the edit distance between both names
-	far    int  // how many folders the way from the missing one has
+	far    int  // the number of folders in the relative path from the missing one
 }
 
 // Candidates are the results of a search, best first.
