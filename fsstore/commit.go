@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/internal/stage"
 )
 
 // Commit puts every Post in place, one exchange after another, and returns when all of it is
@@ -13,17 +14,14 @@ import (
 // exchange: the Outcome is Aborted, with either the conflicts or the cause.
 //
 // An error means that the change is undecided: call Settle.
-func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+func (s *Store) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	defer stage.Describe(&err, "applying the change")
 	tx, err := s.resume(st)
 	if err != nil {
-		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
+		return out, err
 	}
 	defer tx.close()
-	out, err := tx.commit(ctx)
-	if err != nil {
-		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
-	}
-	return out, nil
+	return tx.commit(ctx)
 }
 
 func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {

@@ -3,7 +3,6 @@ package fsstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"mend/change"
 	"mend/internal/stage"
@@ -15,17 +14,11 @@ import (
 //
 // It reads each staged file just before it removes it. It moves a file that another program wrote into, through an
 // earlier descriptor, to the kept files, and reports it to Note. A file that cannot be read stays in place.
-func (s *Store) Discard(_ context.Context, st change.Staged) error {
+func (s *Store) Discard(_ context.Context, st change.Staged) (err error) {
+	defer stage.Describe(&err, "removing staged files")
 	if st.Dir == "" && s.opt.Owner == "" {
 		return nil
 	}
-	if err := s.discard(st); err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) discard(st change.Staged) error {
 	if st.Dir != "" {
 		if err := stage.Check(st, s.id, isNumber); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Settle reverts the change unless every Post is in place. It decides by the content of the records
@@ -18,33 +19,27 @@ import (
 // The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post: that
 // record is left alone, and every other one is reverted. An error means that the change is still
 // undecided.
-func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+func (s *Store) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	defer stage.Describe(&err, "settling the change")
 	tx, err := s.resume(st)
 	if err != nil {
-		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+		return out, err
 	}
 	defer tx.close()
 	tx.settling = true
 	done, err := tx.isDone()
-	if err != nil {
-		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+	switch {
+	case err != nil:
+		return out, err
+	case !done:
+		return tx.rollBack(ctx, tx.ops)
 	}
-	if done {
-		for _, op := range tx.ops {
-			if op.isFolder() {
-				err = errors.Join(err, tx.apply(op))
-			}
+	for _, op := range tx.ops {
+		if op.isFolder() {
+			err = errors.Join(err, tx.apply(op))
 		}
-		if err = errors.Join(err, tx.barrier(tx.ops)); err != nil {
-			return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
-		}
-		return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
 	}
-	out, err := tx.rollBack(ctx, tx.ops)
-	if err != nil {
-		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
-	}
-	return out, nil
+	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, errors.Join(err, tx.barrier(tx.ops))
 }
 
 // isDone reports whether every Post is in place, and no exchange took out another program's content.

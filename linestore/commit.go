@@ -20,25 +20,20 @@ var errForeign = errors.New("changed by another program")
 // record holds something else, or ctx ended, nothing is changed and the Outcome is Aborted.
 //
 // An error means that the change is undecided: call Settle.
-func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+func (s *Store) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	defer stage.Describe(&err, "applying the change")
 	tx, err := s.resume(st)
 	if err != nil {
-		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
+		return out, err
 	}
 	defer tx.close()
 	if err := ctx.Err(); err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
-	var out change.Outcome
 	if st.Append != nil {
-		out, err = tx.append(st.Append.Size)
-	} else {
-		out, err = tx.commitReplace(st.Dir)
+		return tx.append(st.Append.Size)
 	}
-	if err != nil {
-		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
-	}
-	return out, nil
+	return tx.commitReplace(st.Dir)
 }
 
 // resume continues a change that was prepared before, possibly by another process.

@@ -17,15 +17,8 @@ import (
 //
 // A staged file to which another program appended lines that the transcript lacks is moved to the
 // kept files, and reported by the Note of the options.
-func (s *Store) Discard(_ context.Context, st change.Staged) error {
-	err := s.discard(st)
-	if err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) discard(st change.Staged) error {
+func (s *Store) Discard(_ context.Context, st change.Staged) (err error) {
+	defer stage.Describe(&err, "removing staged files")
 	if s.opt.Owner == "" {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
@@ -19,25 +20,18 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // point and called again. An append is committed if all its lines are present; otherwise the lines that are present are
 // removed. A replacement is committed if the new transcript is in place. An error means that the change is still
 // undecided.
-func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+func (s *Store) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	defer stage.Describe(&err, "settling the change")
 	tx, err := s.resume(st)
 	if err != nil {
-		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+		return out, err
 	}
 	defer tx.close()
-	out, err := tx.settle(ctx, st)
-	if err != nil {
-		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
-	}
-	return out, nil
-}
-
-func (tx *transaction) settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if err := ctx.Err(); err != nil {
-		return change.Outcome{}, err
+		return out, err
 	}
 	if err := tx.settleExchange(st.Dir); err != nil {
-		return change.Outcome{}, err
+		return out, err
 	}
 	if st.Append == nil {
 		return tx.settleByContent()

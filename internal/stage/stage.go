@@ -63,6 +63,13 @@ func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) 
 	return nil
 }
 
+// Describe adds to an error what a method of a store was doing.
+func Describe(err *error, doing string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", doing, *err)
+	}
+}
+
 // OwnerDir returns the path of the owner's folder.
 func (a *Area) OwnerDir() string { return Dir + "/" + a.Owner }
 
