@@ -21,13 +21,10 @@ type Reversal struct {
 	*Env
 	Ctx     context.Context
 	DryRun  bool
-	Verb    string   // undo or redo
-	Names   []string // of repairs and operations
-	Session string   // instead of names: all repairs of this session of this agent
+	Request mend.UndoRequest // its IDs are set for each session
+	Names   []string         // of repairs and operations
+	Session string           // instead of names: all repairs of this session of this agent
 	Agent   string
-	List    func() ([]string, error) // instead of names: the ids of the entries to revert, newest first
-	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
-	Propose func(c *mend.Store, ids []string) (change.Plan, error)
 	Report  func(*SessionReversal) // reports the Err of a session, which is dropped then because it can be large; nil: Err stays
 
 	Todo    []SessionReversal
@@ -63,22 +60,42 @@ type sessionKey struct {
 	transcript    bool // an entry that moves the whole transcript, without the files beside it
 }
 
+// Verb returns undo or redo.
+func (v *Reversal) Verb() string {
+	if v.Request.Redo {
+		return "redo"
+	}
+	return "undo"
+}
+
+// IsNewest reports whether the user named nothing: the newest operation is reverted.
+func (v *Reversal) IsNewest() bool { return len(v.Names) == 0 && v.Session == "" }
+
 // Find finds the entries to revert, and returns their number. Of an operation it omits aborted entries, which changed
 // nothing.
 func (v *Reversal) Find() (n int, err error) {
 	v.Todo, v.at = nil, map[sessionKey]int{}
+	names := v.Names
 	switch {
-	case v.List != nil:
-		ids, err := v.List()
-		return v.add(journal.Query{IDs: show.NonNil(ids)}, err)
 	case v.Session != "":
 		return v.findOfSession()
+	case v.IsNewest() && !v.Request.Redo:
+		ids, err := Newest(v.Ctx, v.Env, v.Opt.Journal.Newest, "no change is in force")
+		return v.add(journal.Query{IDs: show.NonNil(ids)}, err)
+	case v.IsNewest():
+		undos, err := Newest(v.Ctx, v.Env, v.Opt.Journal.NewestUndo, "no change is undone")
+		if err == nil {
+			names, err = v.RevertedEntries(undos)
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
-	for _, name := range v.Names {
+	for _, name := range names {
 		q, err := v.FindRepair(name)
 		one, err := v.add(q, err)
 		if err == nil && one == 0 {
-			err = fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.Verb)
+			err = fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.Verb())
 		}
 		if n += one; err != nil {
 			return n, err
@@ -109,7 +126,7 @@ func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		if q.Operation != 0 && (e.State == change.Aborted || e.State == change.Resolved || !v.Wanted(e)) {
+		if q.Operation != 0 && (e.State == change.Aborted || e.State == change.Resolved || (e.UndoneBy != "") != v.Request.Redo) {
 			continue
 		}
 		key := sessionKey{e.Store.Root, e.Session, e.Kind() == change.KindTranscript}
@@ -185,7 +202,8 @@ func (v *Reversal) Plan() {
 var errReported = errors.New("it was reported")
 
 func (v *Reversal) propose(s *SessionReversal) (change.Plan, error) {
-	p, err := v.Propose(s.Store, s.IDs)
+	v.Request.IDs = s.IDs
+	p, err := s.Store.ProposeUndo(v.Ctx, v.Request)
 	if err != nil {
 		err = addUndoHint(err, v.Entry(s.IDs[0]))
 	}
@@ -196,11 +214,11 @@ func (v *Reversal) propose(s *SessionReversal) (change.Plan, error) {
 // after them. A transcript is restored before the files beside it.
 func (v *Reversal) projectOrder(e change.Entry) int8 {
 	switch {
-	case e.Kind() == change.KindTranscript && v.Verb == "redo":
+	case e.Kind() == change.KindTranscript && v.Request.Redo:
 		return -1
 	case len(e.Ops) == 0 || e.Ops[0].Ref.Kind != change.KindProject:
 		return 0
-	case e.Ops[0].Post == nil || v.Verb == "redo":
+	case e.Ops[0].Post == nil || v.Request.Redo:
 		return -1
 	}
 	return 1

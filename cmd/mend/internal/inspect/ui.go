@@ -763,20 +763,11 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bool) (ch ui.Change, err error) {
 	env, _, note := b.quiet()
 	defer note()
-	v := frame.Reversal{
-		Env: env, Ctx: ctx, DryRun: true, Names: []string{id}, Verb: "undo",
-		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
-		Propose: func(c *mend.Store, ids []string) (change.Plan, error) {
-			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: ids, Redo: redo})
-		},
-	}
-	if redo {
-		env.Command, v.Verb = "redo", "redo"
-	}
-	if id == "" {
-		if v.Names, err = b.newest(ctx, env, s, redo); err != nil {
-			return ch, err
-		}
+	v := frame.Reversal{Env: env, Ctx: ctx, DryRun: true, Request: mend.UndoRequest{Redo: redo}}
+	if id != "" {
+		v.Names = []string{id}
+	} else if v.Names, err = b.newest(ctx, env, s, redo); err != nil {
+		return ch, err
 	}
 	if _, err := v.Find(); err != nil {
 		return ch, err
@@ -811,21 +802,18 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	return b.change(verbs, env.Opt.Journal, steps)
 }
 
-// newest returns the ids that undo or redo reverts by default: of the session s, or if it has none, of all sessions.
-func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) ([]string, error) {
-	find, none := env.Opt.Journal.Newest, "no change is in force"
+// newest returns the ids that undo or redo reverts by default: the newest of the session, none if it has none.
+func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) (ids []string, err error) {
+	c := b.clients[s.Store]
+	if c == nil {
+		return nil, nil
+	}
+	find := env.Opt.Journal.Newest
 	if redo {
-		find, none = env.Opt.Journal.NewestUndo, "no change is undone"
+		find = env.Opt.Journal.NewestUndo
 	}
-	var ids []string
-	var err error
-	if c := b.clients[s.Store]; c != nil {
-		ids, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
-	}
-	if len(ids) == 0 && err == nil {
-		ids, err = frame.Newest(ctx, env, find, none)
-	}
-	if err == nil && redo {
+	ids, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
+	if redo && len(ids) > 0 {
 		return env.RevertedEntries(ids)
 	}
 	return ids, err

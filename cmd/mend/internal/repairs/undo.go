@@ -75,38 +75,16 @@ type undoFlags struct {
 func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) error {
 	release := env.Opt.Journal.Hold()
 	defer release()
-	r := mend.UndoRequest{Only: f.only, Force: f.Force, Redo: f.redo, Named: env.Opt.Store != ""}
-	v := undoRun{flags: f.WriteFlags, release: release, one: f.only != nil, named: len(ids) > 0 || f.session != "", Reversal: frame.Reversal{
-		Env: env, Ctx: ctx, DryRun: f.DryRun, Names: ids, Verb: "undo",
-		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == f.redo },
-		Propose: func(c *mend.Store, ids []string) (change.Plan, error) {
-			r.IDs = ids
-			return c.ProposeUndo(ctx, r)
-		},
+	v := undoRun{flags: f.WriteFlags, release: release, one: f.only != nil, Reversal: frame.Reversal{
+		Env: env, Ctx: ctx, DryRun: f.DryRun, Names: ids,
+		Request: mend.UndoRequest{Only: f.only, Force: f.Force, Redo: f.redo, Named: env.Opt.Store != ""},
 	}}
-	if f.redo {
-		v.Verb = "redo"
-	}
-	switch {
-	case f.session != "":
+	if f.session != "" {
 		found, err := frame.FindSessions(ctx, env, []string{f.session})
 		if err != nil {
 			return err
 		}
 		v.Session, v.Agent = found[0].ID, found[0].StoreID.Agent
-	case len(ids) > 0:
-	case f.redo:
-		undos, err := frame.Newest(ctx, env, env.Opt.Journal.NewestUndo, "no change is undone")
-		if err != nil {
-			return err
-		}
-		if v.Names, err = env.RevertedEntries(undos); err != nil {
-			return err
-		}
-	default:
-		v.List = func() ([]string, error) {
-			return frame.Newest(ctx, env, env.Opt.Journal.Newest, "no change is in force")
-		}
 	}
 	return v.run()
 }
@@ -116,7 +94,6 @@ type undoRun struct {
 	frame.Reversal
 	flags   frame.WriteFlags
 	release func() // of the journal, see [mend.Journal.Hold]
-	named   bool   // the user named the repairs
 	one     bool   // there must be exactly one repair, because --only names its records
 }
 
@@ -140,12 +117,12 @@ func (v *undoRun) run() error {
 		return err
 	}
 	if err = v.Open(); err != nil {
-		if v.List != nil && errors.Is(err, mend.ErrNoStore) {
+		if v.IsNewest() && errors.Is(err, mend.ErrNoStore) {
 			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" reverts one of them`)
 		}
 		return err
 	}
-	if (n > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // Open may recover some
+	if (n > 1 || v.Session != "" || v.IsNewest()) && !v.flags.DryRun { // Open may recover some
 		if _, err = v.Find(); err != nil {
 			return err
 		}
@@ -178,7 +155,7 @@ func (v *undoRun) revert(b *frame.Batch) error {
 	question, leftOut := "", int64(0)
 	if len(done.all) > 0 {
 		done.name = frame.NameRepairs(len(done.all), len(ids), v.Entry(done.all[0]))
-		question = term.Capitalize(v.Verb) + " " + done.name + "?"
+		question = term.Capitalize(v.Verb()) + " " + done.name + "?"
 	}
 	return b.Run(v.flags, frame.Job{
 		Question: question, N: len(v.Todo),
@@ -225,7 +202,7 @@ func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame
 
 // show shows what is reverted, unless the user has named it and agreed with --yes.
 func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
-	if (!v.flags.Yes || !v.named) && !v.JSON {
+	if (!v.flags.Yes || v.IsNewest()) && !v.JSON {
 		if len(repairs) == 1 {
 			show.EntryHead(v.Terminal, v.Entry(repairs[0]), false)
 		} else {
@@ -247,7 +224,7 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 		if len(sessions) > 1 {
 			what += fmt.Sprintf(" in %d sessions", len(sessions))
 		}
-		v.Printf("%s would %s %s.\n", term.Capitalize(v.Verb), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
+		v.Printf("%s would %s %s.\n", term.Capitalize(v.Verb()), map[bool]string{true: "revert", false: "make"}[sessions[0].Kind == change.CauseUndo], what)
 	}
 }
 
