@@ -51,43 +51,58 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
 
-// findCulprit returns the session that the error came from, its store, and the reading of the error that matches. If
-// the session is uncertain, findCulprit asks; if none matches, it offers the broken ones. If no session is broken, or
-// no user can be asked, and a store could not be read that may have the session, it returns the error of that store.
-// unread is the error of the stores that could not be opened.
-func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
-	var found []culprit.Culprit
-	var heads []change.Head
-	var searched []string
-	stores := map[string]*mend.Store{} // by session id
+// A culpritSearch has the sessions that may match an error, those with the best match, and what was searched.
+type culpritSearch struct {
+	found    []culprit.Culprit
+	heads    []change.Head          // all sessions
+	stores   map[string]*mend.Store // by session id
+	searched []string               // the stores in words
+}
+
+// searchCulprits looks for the session of an error in all stores. It skips those that cannot be read, and returns the
+// worst of unread and their errors.
+func searchCulprits(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, unread error) (culpritSearch, error) {
+	s := culpritSearch{stores: map[string]*mend.Store{}}
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err == nil {
 			err = c.Changeable(ctx) // the sessions of such a store are not judged
 		}
+		var found []culprit.Culprit
+		if err == nil {
+			bar := env.Progress(len(all), "looking for the session")
+			found, err = culprit.Find(ctx, c, all, readings, show.WorkingFolder(), bar.Step)
+			bar.Clear()
+		}
 		if err != nil {
 			unread = env.SkipStore(ctx, unread, err)
 			continue
 		}
-		heads = append(heads, all...)
-		searched = append(searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agents.Title(c.ID()), term.ShortenHome(c.ID().Root)))
-		bar := env.Progress(len(all), "looking for the session")
-		culprits, err := culprit.Find(ctx, c, all, readings, show.WorkingFolder(), bar.Step)
-		bar.Clear()
-		if err != nil {
-			return x, nil, err
+		s.heads = append(s.heads, all...)
+		s.searched = append(s.searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agents.Title(c.ID()), term.ShortenHome(c.ID().Root)))
+		for _, h := range all {
+			s.stores[h.ID] = c
 		}
-		if len(culprits) == 0 || len(found) > 0 && culprits[0].Match.Degree < found[0].Match.Degree {
-			continue
-		}
-		if len(found) > 0 && culprits[0].Match.Degree > found[0].Match.Degree {
-			found = nil
-		}
-		found = append(found, culprits...)
-		for _, x := range culprits {
-			stores[x.Session.ID] = c
+		switch {
+		case len(s.found) == 0 || len(found) > 0 && found[0].Match.Degree > s.found[0].Match.Degree:
+			s.found = found
+		case len(found) > 0 && found[0].Match.Degree == s.found[0].Match.Degree:
+			s.found = append(s.found, found...)
 		}
 	}
+	return s, unread
+}
+
+// findCulprit returns the session that the error came from, its store, and the reading of the error that matches. If
+// the session is uncertain, findCulprit asks; if none matches, it offers the broken ones. If no session is broken, or
+// no user can be asked, and a store could not be read that may have the session, it returns the error of that store.
+// unread is the error of the stores that could not be opened.
+func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
+	m, unread := searchCulprits(ctx, env, clients, readings, unread)
+	if ctx.Err() != nil {
+		return x, nil, ctx.Err()
+	}
+	found := m.found
 	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!env.CanAsk || env.JSON)
 	if unread != nil && (len(found) == 0 || guessed) { // the session may be in that store
 		if guessed {
@@ -96,22 +111,22 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 		return x, nil, unread
 	}
 	if len(found) == 0 {
-		return x, nil, noCulprit(env, readings[0], strings.Join(searched, ", "))
+		return x, nil, noCulprit(env, readings[0], strings.Join(m.searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
 	show.MoveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
-	here := mend.Here(heads, show.WorkingFolder())
+	here := mend.Here(m.heads, show.WorkingFolder())
 	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certain(found)
 	if !ok {
-		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(heads)), f); err != nil {
+		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(m.heads)), f); err != nil {
 			return x, nil, err
 		}
 	}
 	if setCulprit(env, x); x.Match.Degree != repair.IsBroken { // for a broken session the repair shows the findings
 		printCulprit(env, x)
 	}
-	return x, stores[x.Session.ID], nil
+	return x, m.stores[x.Session.ID], nil
 }
 
 // brokenText returns the text "N of ALL sessions are broken".

@@ -200,20 +200,11 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 // showNext shows the next command if no repair helps against an error: for the session whose newest answer failed with
 // the error, for the broken sessions, or for the newest session. A request that is too long it offers to trim.
 func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
-	var found []culprit.Culprit
-	var heads []change.Head
-	stores := map[string]*mend.Store{} // by session
-	for _, c := range clients {
-		all, _ := c.Sessions(ctx) // scan reports a store that cannot be read
-		fit, _ := culprit.Find(ctx, c, all, readings, show.WorkingFolder(), func() {})
-		heads, found = append(heads, all...), append(found, fit...)
-		for _, h := range all {
-			stores[h.ID] = c
-		}
-	}
+	m, left := searchCulprits(ctx, env, clients, readings, nil)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	found, heads := m.found, m.heads
 	command, head := "report", change.Head{}
 	if isTooLong(readings[0]) {
 		command = "trim"
@@ -229,7 +220,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 		head = found[one].Session
 		printCulprit(env, found[one])
 		if command == "trim" {
-			return offerTrim(ctx, env, stores[head.ID], head, found[one].Error, f)
+			return fail.Worst(left, offerTrim(ctx, env, m.stores[head.ID], head, found[one].Error, f))
 		}
 	case len(found) > 0:
 		head, command = found[0].Session, "fix"
@@ -237,7 +228,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 	case len(heads) == 0 || readings[0].About == request.AboutStore:
 		env.Say("No session is broken: mend looked at %s.", term.Count(len(heads), "session"))
-		return frame.ErrProblems
+		return fail.Worst(left, frame.ErrProblems)
 	default:
 		head = heads[0]
 		env.Say("No session is broken. The newest is %s %s.", term.Bold(head.ID), show.QuotedTitle(head.Title, "(no title)"))
@@ -245,7 +236,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 	command = env.CommandLine(command, head.ID)
 	env.SetAnswers(FixAnswer{Next: command})
 	env.Say("Next: %s", term.Command(command))
-	return frame.ErrProblems
+	return fail.Worst(left, frame.ErrProblems)
 }
 
 // isTooLong reports whether an error says, or usually means, that a session is too long.
