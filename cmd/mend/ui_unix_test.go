@@ -132,7 +132,7 @@ func TestUIClaude(t *testing.T) {
 	s.waitShown("Repaired 2 of 2 sessions (op-qevajo). U undoes all of it.")
 	s.waitShown("healthy (2)")
 	s.press("U")
-	s.waitShown("Undo the repairs of 2 sessions: ")
+	s.waitShown("Undo 2 sessions: ")
 	s.press("y")
 	s.waitShown("Undone: 2 of 2 sessions (")
 	s.waitShown("broken (2)")

@@ -94,7 +94,7 @@ type Backend interface {
 	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
 	// Revert plans to undo an entry of the journal, or with redo to apply it again. If id is "", that is the newest
-	// entry of the session; if s is the zero value, the newest of all sessions.
+	// entry of the session, or if it has none, the newest of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
 
 	// Journal lists the entries, newest first.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -460,7 +459,7 @@ func uiItem(agent string, x mend.ConversationItem) ui.Item {
 		} else if x.Ended {
 			state, style = "done", ui.Faint
 		}
-		it.Line = ui.Line{Text: "▸ " + b.ToolName + " (" + state + ")  " + inputText(b), One: true, Style: style}
+		it.Line = ui.Line{Text: "▸ " + b.ToolName + " (" + state + ")  " + strings.ReplaceAll(allInput(b), "\n", ", "), One: true, Style: style}
 	case b.Type == request.ToolResult:
 		it.Line = ui.Line{Text: "▸ result (of no call)", One: true}
 	case b.IsThinking():
@@ -475,19 +474,6 @@ func uiItem(agent string, x mend.ConversationItem) ui.Item {
 		it.Line = aside("thought: " + string(b.Type))
 	}
 	return it
-}
-
-// inputText returns the most informative member of a tool's input, or else all of it.
-func inputText(b *request.Block) string {
-	var input map[string]json.RawMessage
-	_ = json.Unmarshal(b.Input, &input)
-	for _, name := range []string{"command", "cmd", "filePath", "file_path", "path", "pattern", "url", "query", "description", "prompt"} {
-		var text string
-		if json.Unmarshal(input[name], &text) == nil && text != "" {
-			return text
-		}
-	}
-	return strings.Trim(b.InputText(), "{}")
 }
 
 // uiFaults returns the diagnoses to show in a conversation.
@@ -563,15 +549,14 @@ type uiStep struct {
 	do      func(*frame.RepairBatch) error
 }
 
-// uiVerbs are the words for a change: the question about one session, the question about several, the result, the next
-// key, and the text if there is nothing to do.
-type uiVerbs struct{ ask, askMany, done, next, nothing string }
+// uiVerbs are the words for a change: the question, the result, the next key, and the text if there is nothing to do.
+type uiVerbs struct{ ask, done, next, nothing string }
 
 var (
-	repairVerbs  = uiVerbs{"Repair", "Repair", "Repaired", "U undoes it.", "There is nothing to repair."}
-	restoreVerbs = uiVerbs{"Bring back", "Bring back", "Brought back", "U undoes it.", "Nothing of it is missing."}
-	undoVerbs    = uiVerbs{"Undo", "Undo the repairs of", "Undone:", "R applies it again.", "There is nothing to undo."}
-	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "U undoes it.", "There is nothing to redo."}
+	repairVerbs  = uiVerbs{"Repair", "Repaired", "U undoes it.", "There is nothing to repair."}
+	restoreVerbs = uiVerbs{"Bring back", "Brought back", "U undoes it.", "Nothing of it is missing."}
+	undoVerbs    = uiVerbs{"Undo", "Undone:", "R applies it again.", "There is nothing to undo."}
+	redoVerbs    = uiVerbs{"Redo", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
 // change returns the change that makes all steps as one operation in the journal j. A failed step does not stop the
@@ -595,15 +580,15 @@ func (b *uiBackend) change(verbs uiVerbs, j *mend.Journal, steps []uiStep) (ch u
 			todo, changes, ch.About = append(todo, s), changes+len(s.ops), append(ch.About, s.session)
 		}
 	}
-	switch {
-	case len(todo) == 0:
+	if len(todo) == 0 {
 		ch.Question = verbs.nothing
 		return ch, nil
-	case len(steps) == 1:
-		ch.Question = fmt.Sprintf("%s %s: %s?", verbs.ask, steps[0].name, term.Count(changes, "change"))
-	default:
-		ch.Question = fmt.Sprintf("%s %s: %s?", verbs.askMany, term.Count(len(todo), "session"), term.Count(changes, "change"))
 	}
+	name := steps[0].name
+	if len(steps) > 1 {
+		name = term.Count(len(todo), "session")
+	}
+	ch.Question = fmt.Sprintf("%s %s: %s?", verbs.ask, name, term.Count(changes, "change"))
 	ch.Apply = func(ctx context.Context) (string, error) {
 		b.changing.Lock()
 		defer b.changing.Unlock()
