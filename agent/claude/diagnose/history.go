@@ -142,43 +142,17 @@ func (c *State) promptsIn(rs []*transcript.Record) string {
 	return text + " and what follows"
 }
 
-// findSidechain reports records of the main conversation that are marked as a subagent's. They name no agent, and
-// either follow an unmarked record or are the only conversation.
+// findSidechain reports messages that are marked as a subagent's but name no subagent, if Claude Code therefore does not
+// list the session.
 func (c *State) findSidechain() {
-	if c.conv.Agent != "" {
+	records := c.conv.Records()
+	isMain := func(r *transcript.Record) bool { return r.IsMessage() && !r.IsSidechain() }
+	marked := slices.IndexFunc(records, func(r *transcript.Record) bool {
+		return r.IsMessage() && r.IsSidechain() && r.AgentID == ""
+	})
+	if c.conv.Agent != "" || marked < 0 || !c.conv.Hidden && slices.ContainsFunc(records, isMain) {
 		return
 	}
-	var marked []*transcript.Record
-	isMarked := map[string]bool{}
-	main := slices.ContainsFunc(c.conv.Records(), func(r *transcript.Record) bool {
-		return r.IsMessage() && !r.IsSidechain()
-	})
-	for _, r := range c.conv.Records() {
-		if !r.IsSidechain() || r.AgentID != "" || c.isBeforeBoundary(r) {
-			continue
-		}
-		parent := c.conv.Record(c.conv.Parent(r))
-		if parent != nil && (!parent.IsSidechain() || isMarked[parent.UUID]) || !main {
-			marked = append(marked, r)
-			isMarked[r.UUID] = true
-		}
-	}
-	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool {
-		return c.conv.Contains(r) && !c.conv.Hidden
-	})
-	n := transcript.Messages(lost)
-	if c.conv.Hidden || c.conv.Leaf == nil && !main {
-		n = max(n, transcript.Messages(c.conv.Chain))
-	}
-	if n == 0 || len(marked) == 0 {
-		return
-	}
-	why := fmt.Sprintf("%d messages are marked as a subagent's, but belong to no subagent.", len(marked))
-	if len(marked) == 1 {
-		why = "A message is marked as a subagent's, but belongs to no subagent."
-	}
-	if c.conv.Hidden || !main {
-		why += " Claude Code does not list the session."
-	}
-	c.reportOnly("marked_sidechain", marked[0], count(n)+" not sent", why)
+	c.reportOnly("marked_sidechain", records[marked], "the session is not listed", "Messages are marked as a subagent's, but "+
+		"name no subagent, so Claude Code does not list the session.")
 }
