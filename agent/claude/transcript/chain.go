@@ -18,9 +18,6 @@ type Break struct {
 
 // walk follows the chain from the leaf through the parents up to the root.
 func (c *Conversation) walk() {
-	if c.Leaf = c.Tail; c.Leaf == nil {
-		return
-	}
 	for r := c.Leaf; r != nil; r = c.loadedParent(r) {
 		c.walked[r.UUID] = true
 		c.Chain = append(c.Chain, r)
@@ -190,9 +187,6 @@ func (c *Conversation) previousFree(r *Record) *Record {
 		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID ||
 			o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID {
 			continue
-		}
-		if n := len(c.Preserved); n > 0 && o.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
-			return c.Record(c.Preserved[n-1]) // preserved records are sent after that record, wherever they are in the file
 		}
 		return o
 	}

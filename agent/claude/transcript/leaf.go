@@ -98,21 +98,21 @@ func (c *Conversation) linkPreserved(anchor string, ids []string) {
 	}
 }
 
-// findTail returns the record where Claude Code's walk back begins, or nil.
-func (c *Conversation) findTail(st readState) *Record {
+// findLeaf returns the record where Claude Code begins its walk back, or nil.
+func (c *Conversation) findLeaf(st readState) *Record {
 	switch {
 	case c.Agent != "":
-		return c.agentTail()
+		return c.agentLeaf()
 	case c.Cleared:
 		return nil
 	case c.Preserved == nil || st.explicit && c.isMain(st.checkpoint):
-		return c.tailByCheckpoint(st)
+		return c.leafByCheckpoint(st)
 	}
-	return c.tailByLeaves(st)
+	return c.chooseLeaf(st)
 }
 
-// tailByLeaves returns the only leaf. Of several it prefers the checkpoint, then the leaf of the last record.
-func (c *Conversation) tailByLeaves(st readState) *Record {
+// chooseLeaf returns the only leaf. Of several it prefers the checkpoint, then the leaf of the last record.
+func (c *Conversation) chooseLeaf(st readState) *Record {
 	leaves := c.leaves()
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -121,24 +121,16 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 		st.checkpoint)) {
 		return at
 	}
-	if tail := cmp.Or(c.turnAbove(st.last), latest(leaves)); tail != nil {
-		return tail
+	if leaf := cmp.Or(c.messageAbove(st.last), latest(leaves)); leaf != nil {
+		return leaf
 	}
 	return c.latest(func(r *Record) bool {
 		return !r.IsSidechain() && !c.dropped[r.UUID] && r.Subtype != "file_snapshot"
 	})
 }
 
-// turnAbove returns the prompt or answer at a record or above it.
-func (c *Conversation) turnAbove(uuid string) *Record {
-	if c.dropped[uuid] { // its first line is before the compaction
-		return latest(c.leaves())
-	}
-	return c.messageAbove(uuid)
-}
-
-// agentTail returns the subagent's record with the latest time that has no children.
-func (c *Conversation) agentTail() *Record {
+// agentLeaf returns the subagent's record with the latest time that has no children.
+func (c *Conversation) agentLeaf() *Record {
 	parents := map[string]bool{}
 	for _, r := range c.order {
 		if c.Owns(r) {
@@ -155,8 +147,8 @@ func (c *Conversation) isMain(uuid string) bool {
 	return r != nil && !r.IsSidechain()
 }
 
-// tailByCheckpoint chooses between the leaf that Claude Code stored last and the last record.
-func (c *Conversation) tailByCheckpoint(st readState) *Record {
+// leafByCheckpoint chooses between the leaf that Claude Code stored last and the last record.
+func (c *Conversation) leafByCheckpoint(st readState) *Record {
 	at := ""
 	if r := c.Record(st.checkpoint); r != nil && !c.dropped[st.checkpoint] {
 		at = st.checkpoint
@@ -170,11 +162,11 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 			at = c.latestBelow(st.last)
 		}
 	}
-	if tail := c.turnAbove(at); tail != nil {
+	if leaf := c.messageAbove(at); leaf != nil {
 		c.End = at
-		return tail
+		return leaf
 	}
-	return c.tailByLeaves(st)
+	return c.chooseLeaf(st)
 }
 
 // canReach reports whether the walk from one record reaches another, or an answer with a batch of calls that contains

@@ -19,7 +19,6 @@ type Conversation struct {
 	Chain []*Record // in the order of the conversation, from the root to the leaf
 	Leaf  *Record   // nil if there is none
 	End   string    // the last record of the conversation: the leaf, or a note below it
-	Tail  *Record   // where the walk to the leaf began: context and notes may follow the leaf
 	// Breaks are the records where the conversation ends although earlier records exist. Claude Code stops at the
 	// first; the others follow after [Break.Next].
 	Breaks []Break
@@ -61,7 +60,7 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
-	c.Tail = c.findTail(st)
+	c.Leaf = c.findLeaf(st)
 	c.walk()
 	c.Hidden = c.Leaf != nil && agent == "" && c.Leaf.IsSidechain()
 	c.regroup()
