@@ -50,15 +50,21 @@ func (c *State) Stored(ref change.Ref) repair.Stored {
 	m := repair.Stored{Ref: ref, Role: r.Role(), Summary: r.Summary}
 	var step []*request.Block
 	for _, x := range c.answer(r) {
-		source := c.ref(x)
-		for _, b := range x.Blocks() {
-			block := b.Block
-			block.Source = &source
-			step = append(step, &block)
-		}
+		step = append(step, c.blocksOf(x)...)
 	}
 	m.Steps = [][]*request.Block{step}
 	return m
+}
+
+// blocksOf returns copies of a record's stored blocks, which name the record.
+func (c *State) blocksOf(r *transcript.Record) (all []*request.Block) {
+	source := c.ref(r)
+	for _, b := range r.Blocks() {
+		block := b.Block
+		block.Source = &source
+		all = append(all, &block)
+	}
+	return all
 }
 
 // answer returns the records of the answer that a record is part of; a prompt is a single record.
@@ -248,17 +254,11 @@ func newRecord(r *transcript.Record, format string, args ...any) []byte {
 // callsOf returns the tool calls with their results, including those that are not sent.
 func (c *State) callsOf() repair.Calls {
 	if c.calls == nil {
-		calls := repair.PairCalls(func(yield func(*request.Block) bool) {
-			for _, r := range c.linked.Chain {
-				source := c.ref(r)
-				for _, b := range r.Blocks() {
-					block := b.Block
-					if block.Source = &source; !yield(&block) {
-						return
-					}
-				}
-			}
-		})
+		var all []*request.Block
+		for _, r := range c.linked.Chain {
+			all = append(all, c.blocksOf(r)...)
+		}
+		calls := repair.PairCalls(slices.Values(all))
 		c.calls = &calls
 	}
 	return *c.calls
