@@ -158,27 +158,26 @@ func (d *draft) Remove(b *request.Block) error {
 // SetAside implements [repair.Editor]. It removes all items of a message, or a line that Codex does not read; if
 // that line is a call, it also removes the call's outputs.
 func (d *draft) SetAside(record change.Ref) error {
-	n := len(d.itemsOf(record.Message))
-	for range n {
-		if err := d.drop(d.itemsOf(record.Message)[0]); err != nil {
+	all := d.itemsOf(record.Message)
+	for _, it := range slices.Backward(all) {
+		if err := d.drop(it); err != nil {
 			return err
 		}
 	}
-	for i := range d.lines {
-		l := &d.lines[i]
-		if n > 0 || l.gone || l.kind != "" || lineGroup(l.n) != record.Message {
-			continue
-		}
-		id := l.payload.TextAt("call_id")
-		for j := range d.lines {
-			if o := &d.lines[j]; i == j || id != "" && calls[l.subtype].output == o.subtype && o.payload.TextAt("call_id") == id {
-				*o = line{gone: true}
-			}
-		}
+	if len(all) > 0 {
 		return nil
 	}
-	if n == 0 {
+	at := slices.IndexFunc(d.lines, func(l line) bool {
+		return !l.gone && l.kind == "" && lineGroup(l.n) == record.Message
+	})
+	if at < 0 {
 		return repair.ErrNoBlock
+	}
+	output, id := calls[d.lines[at].subtype].output, d.lines[at].payload.TextAt("call_id")
+	for i := range d.lines {
+		if o := &d.lines[i]; i == at || id != "" && output == o.subtype && o.payload.TextAt("call_id") == id {
+			*o = line{gone: true}
+		}
 	}
 	return nil
 }
