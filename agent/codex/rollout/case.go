@@ -145,15 +145,13 @@ func (c *State) lastError() []byte {
 // window returns the context window of the model in tokens, according to the newest turn that has it; 0 if none has
 // it.
 func (c *State) window() int {
-	size := func(l *line) int64 {
+	for _, l := range slices.Backward(c.lines) {
 		n, _ := l.payload.Get("model_context_window").Int()
-		return max(0, min(n, math.MaxInt32))
+		if l.kind == "event_msg" && l.subtype == "task_started" && n > 0 {
+			return int(min(n, math.MaxInt32))
+		}
 	}
-	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.subtype == "task_started" && size(l) > 0 })
-	if i < 0 {
-		return 0
-	}
-	return int(size(&c.lines[i]))
+	return 0
 }
 
 // Prompts implements [repair.State].
