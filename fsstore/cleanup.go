@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
 	"mend/internal/stage"
@@ -51,7 +52,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	if !isSlot {
 		return false, false, nil
 	}
-	e, err := d.Read(&tx.buf, name, tx.opt.MaxRecord)
+	e, err := d.Read(&tx.buf, name, change.MaxText)
 	if err != nil || !e.IsFile() {
 		return e.IsDir(), false, err
 	}

@@ -116,7 +116,7 @@ func (tx *transaction) keepTimes() {
 // compare compares one record with its Pre, and records the owner of its file. The record must be on the
 // given device.
 func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
-	e, why, err := tx.readTarget(&tx.buf, *op, tx.opt.MaxRecord)
+	e, why, err := tx.readTarget(&tx.buf, *op, change.MaxText)
 	existing := e
 	if err == nil && !e.Exists {
 		existing, err = tx.nearestDir(op.dir())

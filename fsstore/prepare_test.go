@@ -9,24 +9,8 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/test/storetest"
 )
-
-// TestLargestRecord: a record may have exactly the greatest size.
-func TestLargestRecord(t *testing.T) {
-	paths := fsstore.Paths("notes")
-	s, err := fsstore.New(storetest.FastDir(t), paths, fsstore.Options{Owner: "own", MaxRecord: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	op := change.Op{Ref: paths.Ref("a"), Post: &change.Image{Data: []byte("123456"), Mode: 0o644}}
-	if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}}); !errors.Is(err, change.ErrInvalid) {
-		t.Errorf("Prepare with 6 bytes = %v, want %v", err, change.ErrInvalid)
-	}
-	op.Post.Data = op.Post.Data[:5]
-	storetest.Apply(t, s, []change.Op{op})
-}
 
 // TestRefWithoutOtherIDs: Prepare records the ref without the ids that the path does not contain.
 func TestRefWithoutOtherIDs(t *testing.T) {

@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		if err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		e, _, err := tx.readTarget(nil, op, s.opt.MaxRecord)
+		e, _, err := tx.readTarget(nil, op, change.MaxText)
 		if err != nil {
 			return nil, fmt.Errorf("reading %v %s: %w", ref.Kind, ref, err)
 		}

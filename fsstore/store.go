@@ -29,8 +29,6 @@ type Options struct {
 	// Owner is the id of the journal that records the changes, and the name of the staging folder.
 	// [Store.Prepare] requires it.
 	Owner string
-	// MaxRecord is the greatest size in bytes of a record that is read; 0 for [change.MaxText].
-	MaxRecord int64
 	// Note, if not nil, receives messages for the user: from Prepare if the file system cannot
 	// support the full promise of this package, and from Discard if it keeps content that another
 	// program wrote, or cannot read a staged file.
@@ -44,9 +42,6 @@ type Options struct {
 
 // New returns the store of the tree at root. It writes nothing.
 func New(root string, layout Layout, o Options) (*Store, error) {
-	if o.MaxRecord <= 0 {
-		o.MaxRecord = change.MaxText
-	}
 	canonical, e, err := safedir.Identify(root)
 	if err != nil {
 		return nil, err

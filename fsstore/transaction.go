@@ -114,8 +114,8 @@ func (s *Store) locate(o *change.Op) (fileOp, error) {
 			return fileOp{}, fmt.Errorf("%v %s: it has the mode %v", ref.Kind, ref, i.Mode)
 		}
 	}
-	if op.limit() > s.opt.MaxRecord {
-		return fileOp{}, fmt.Errorf("%v %s: it has %d bytes, at most %d are allowed", ref.Kind, ref, op.limit(), s.opt.MaxRecord)
+	if op.limit() > change.MaxText {
+		return fileOp{}, fmt.Errorf("%v %s: it has %d bytes, at most %d are allowed", ref.Kind, ref, op.limit(), change.MaxText)
 	}
 	if op.isFolder() && o.Pre != nil && o.Post != nil {
 		return fileOp{}, fmt.Errorf("folder %s: it is neither made nor removed", ref)

@@ -157,10 +157,10 @@ func TestRefusedPlans(t *testing.T) {
 		"a link":              {{Ref: part, Pre: &change.Image{Mode: os.ModeSymlink | 0o777}, Post: file}},
 		"a folder as record":  {{Ref: part, Post: &change.Image{Mode: os.ModeDir | 0o755}}},
 		"a file as folder":    {{Ref: change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_4"}, Post: file}},
-		"too large":           {{Ref: part, Post: &change.Image{Data: make([]byte, 2000), Mode: 0o644}}},
+		"too large":           {{Ref: part, Post: &change.Image{Data: make([]byte, change.MaxText+1), Mode: 0o644}}},
 		"no project":          {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_9"}, Post: file}},
 	} {
-		if _, err := mustOpen(t, root, Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
+		if _, err := mustOpen(t, root, Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
 			t.Errorf("%s: Prepare = %v, want a refusal", name, err)
 		}
 	}

@@ -209,11 +209,11 @@ func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Ent
 	if tr.loads {
 		left = max(tr.budget, 0)
 	}
-	e, err := d.Read(nil, name, min(left, tr.opt.MaxRecord))
+	e, err := d.Read(nil, name, min(left, change.MaxText))
 	if err != nil || !tr.loads {
 		return e, err
 	}
-	if e.TooLarge && e.Size <= tr.opt.MaxRecord {
+	if e.TooLarge && e.Size <= change.MaxText {
 		return safedir.Entry{}, &change.SizeError{Most: tr.opt.MaxSession}
 	}
 	tr.budget -= int64(len(e.Data))

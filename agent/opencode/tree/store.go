@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"mend/agent"
-	"mend/change"
 	"mend/fsstore"
 	"mend/internal/memory"
 	"mend/internal/ownfile"
@@ -30,8 +29,6 @@ type Options struct {
 	Step  func(call string) error
 	// ProjectOf returns the id of the agent's project for a folder, "" if unknown. A nil ProjectOf knows none.
 	ProjectOf func(folder string) string
-	// MaxRecord is the greatest size in bytes of a record that is read; 0 for [change.MaxText].
-	MaxRecord int64
 	// MaxSession is the greatest size in bytes of a session that is loaded; 0 for an eighth of the machine's memory.
 	MaxSession int64
 }
@@ -44,9 +41,6 @@ var errNoSession = errors.New("no such session")
 //
 // The error wraps [agent.ErrNoStore] or [fs.ErrNotExist].
 func Open(path string, named bool, o Options) (*Store, error) {
-	if o.MaxRecord <= 0 {
-		o.MaxRecord = change.MaxText
-	}
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()
 	}
@@ -68,8 +62,7 @@ func Open(path string, named bool, o Options) (*Store, error) {
 	if root == "" {
 		return nil, fmt.Errorf("opening %s: %w", path, agent.ErrNoStore)
 	}
-	files, err := fsstore.New(root, layout{},
-		fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
+	files, err := fsstore.New(root, layout{}, fsstore.Options{Owner: o.Owner, Note: o.Note, Step: o.Step})
 	if err != nil {
 		return nil, err
 	}
