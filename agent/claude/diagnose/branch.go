@@ -87,7 +87,7 @@ func (c *State) findBranches() {
 		f := c.recordFinding(ruleBranch, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
 		f.Why = fmt.Sprintf("The conversation splits into %d branches, and Claude does not see %s%s.",
-			len(branches)+1, count(n), c.promptsIn(all))
+			len(branches)+1, count(n), c.fromPrompt(all))
 		f.Fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		c.report(f)
 	}
@@ -136,7 +136,7 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
 	f.Why = fmt.Sprintf("Beside the conversation there are messages that Claude does not see: %s%s.", messages,
-		c.promptsIn(all))
+		c.fromPrompt(all))
 	f.Refusal = &repair.RefusalError{
 		Helps: true, Final: true,
 		Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +

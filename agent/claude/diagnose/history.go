@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -54,7 +53,7 @@ func (c *State) findBreaks() {
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
 		f.Why = fmt.Sprintf("The message before this one is missing: its line was lost, torn or never written, or this line "+
-			"does not name it. So Claude does not see %s%s.", messages, c.promptsIn(restored[i]))
+			"does not name it. So Claude does not see %s%s.", messages, c.fromPrompt(restored[i]))
 		if f.Fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
 			f.Fixes, f.Refusal = nil, errNoLine
 		}
@@ -103,7 +102,7 @@ func (c *State) findSkipped() {
 		f := c.recordFinding(ruleBreak, r.UUID)
 		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
 		f.Why = fmt.Sprintf("The message before this one is missing, and Claude Code continues from an earlier one: "+
-			"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped))
+			"Claude does not see %s between them%s.", count(n), c.fromPrompt(skipped))
 		f.Fixes = []repair.Fix{link(r, before, n)}
 		c.report(f)
 	}
@@ -113,33 +112,19 @@ func (d *draft) setParent(uuid, parent string) error {
 	return d.setMember(uuid, jsonedit.Quote(parent), "parentUuid")
 }
 
-// promptsIn names the first prompts among the records. It omits prompts that begin with "<": Claude Code wrote them.
-func (c *State) promptsIn(rs []*transcript.Record) string {
-	rs = slices.Clone(rs)
-	slices.SortFunc(rs, func(a, b *transcript.Record) int { return cmp.Compare(c.conv.Place(a), c.conv.Place(b)) })
-	var names []string
-	more := 0
+// fromPrompt names the first prompt among the records. It skips prompts that begin with "<": Claude Code wrote them.
+func (c *State) fromPrompt(rs []*transcript.Record) string {
+	var first *transcript.Record
 	for _, r := range rs {
-		if !r.IsPrompt() || r.Title() == "" || strings.HasPrefix(r.Title(), "<") {
-			continue
+		if r.IsPrompt() && r.Title() != "" && !strings.HasPrefix(r.Title(), "<") &&
+			(first == nil || c.conv.Place(r) < c.conv.Place(first)) {
+			first = r
 		}
-		if len(names) == 3 {
-			more++
-			continue
-		}
-		names = append(names, `"`+request.Short(r.Title(), 40)+`"`)
 	}
-	if len(names) == 0 {
+	if first == nil {
 		return ""
 	}
-	text := ": the prompts " + strings.Join(names, ", ")
-	if len(names) == 1 {
-		text = ": the prompt " + names[0]
-	}
-	if more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + " and what follows"
+	return fmt.Sprintf(", from the prompt \"%s\" on", request.Short(first.Title(), 60))
 }
 
 // findSidechain reports messages that are marked as a subagent's but name no subagent, if Claude Code therefore does not

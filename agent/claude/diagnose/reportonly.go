@@ -52,7 +52,7 @@ func (c *State) findDisorder() bool {
 	n := count(transcript.Messages(lost))
 	c.reportOnly("out_of_order", early, "the lines cannot be read in order, "+n+" not sent",
 		fmt.Sprintf("Lines of the transcript are out of order, so Claude Code misreads some of them. "+
-			"It does not send %s%s.", n, c.promptsIn(lost)))
+			"It does not send %s%s.", n, c.fromPrompt(lost)))
 	return true
 }
 
