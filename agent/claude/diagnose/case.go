@@ -64,7 +64,7 @@ type State struct {
 // New returns the engine's case of a stored transcript.
 func New(s Source) *repair.Case {
 	b := newBase(s)
-	c := newState(b, edits{set: map[string]transcript.Line{}, after: map[string]int{}, aside: map[string]bool{}})
+	c := newState(b, edits{set: map[string]transcript.Line{}, aside: map[string]bool{}})
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
 	}
@@ -113,12 +113,6 @@ func newBase(s Source) *base {
 		}
 	}
 	return b
-}
-
-// hasRecord reports whether the transcript has a record with that id.
-func (b *base) hasRecord(uuid string) bool {
-	_, ok := b.last[uuid]
-	return ok
 }
 
 // size returns the size of the file in bytes.
@@ -210,7 +204,7 @@ func (c *State) Records(yield func(*change.Record) bool) {
 	if c.written != nil {
 		set = nil
 	} else {
-		for _, uuid := range c.edits.newIDs(c.base) {
+		for _, uuid := range c.edits.created {
 			if !yield(&change.Record{Ref: c.base.refOf(uuid), Data: set[uuid].Raw, Mode: linestore.Mode}) {
 				return
 			}

@@ -13,9 +13,9 @@ import (
 
 // edits are the changes of a draft.
 type edits struct {
-	set   map[string]transcript.Line // the new line of a record, by its id
-	after map[string]int             // the line after which a new record is inserted
-	leaf  string                     // where the conversation continues; "" for its present end
+	set     map[string]transcript.Line // the new line of a record, by its id
+	created []string                   // the ids of the records in set that the transcript lacks; they follow it
+	leaf    string                     // where the conversation continues; "" for its present end
 
 	aside   map[string]bool // records whose lines are all removed; this rewrites the whole transcript
 	inPlace bool            // new lines replace the old ones in place; this rewrites the whole transcript
@@ -23,19 +23,8 @@ type edits struct {
 
 // clone returns edits that can be changed.
 func (e edits) clone() edits {
-	e.set, e.after, e.aside = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.aside)
+	e.set, e.created, e.aside = maps.Clone(e.set), slices.Clip(e.created), maps.Clone(e.aside)
 	return e
-}
-
-// newIDs returns the ids of the records that the transcript lacks, in the order of their insertion.
-func (e edits) newIDs(b *base) (ids []string) {
-	for uuid := range e.set {
-		if !b.hasRecord(uuid) {
-			ids = append(ids, uuid)
-		}
-	}
-	slices.SortFunc(ids, func(x, y string) int { return cmp.Or(e.after[x]-e.after[y], cmp.Compare(x, y)) })
-	return ids
 }
 
 // leafOf returns where the conversation should continue.
@@ -51,7 +40,7 @@ func (c *State) apply() {
 		return
 	}
 	c.lines = slices.Clip(b.lines)
-	for _, uuid := range e.newIDs(b) {
+	for _, uuid := range e.created {
 		c.lines = append(c.lines, e.set[uuid])
 	}
 	for i := range b.lines {
@@ -64,7 +53,7 @@ func (c *State) apply() {
 		}
 	}
 	leaf := e.leafOf(b)
-	if l, ok := e.set[leaf]; ok && b.hasRecord(leaf) {
+	if l, ok := e.set[leaf]; ok && !slices.Contains(e.created, leaf) {
 		c.lines = append(c.lines, l)
 	}
 }
@@ -72,25 +61,21 @@ func (c *State) apply() {
 // rewrite returns the transcript with all edits in place.
 func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
-	created := map[int][]string{}
-	for _, uuid := range e.newIDs(b) {
-		created[e.after[uuid]] = append(created[e.after[uuid]], uuid)
-	}
 	out := make([]byte, 0, len(b.Data))
-	for i, l := range b.lines {
+	for _, l := range b.lines {
 		raw, r := l.Raw, l.Record
 		if r != nil && e.set[r.UUID].Raw != nil {
 			raw = e.set[r.UUID].Raw
 		}
 		if r == nil || !e.aside[r.UUID] {
 			out = append(out, raw...)
-			if l.End < len(b.Data) || len(created[i]) > 0 {
+			if l.End < len(b.Data) || len(e.created) > 0 {
 				out = append(out, '\n')
 			}
 		}
-		for _, uuid := range created[i] {
-			out = append(append(out, e.set[uuid].Raw...), '\n')
-		}
+	}
+	for _, uuid := range e.created {
+		out = append(append(out, e.set[uuid].Raw...), '\n')
 	}
 	return out
 }
@@ -170,9 +155,11 @@ func (d *draft) set(uuid string, raw []byte) {
 	d.edits.set[uuid] = newLine(raw)
 }
 
-func (d *draft) add(uuid string, raw []byte, line int) {
-	d.children = nil
-	d.edits.after[uuid] = line
+// add adds a record at the end of the transcript.
+func (d *draft) add(uuid string, raw []byte) {
+	n := len(d.edits.created)
+	d.undo = append(d.undo, func() { d.edits.created = d.edits.created[:n] })
+	d.edits.created = append(d.edits.created, uuid)
 	d.set(uuid, raw)
 }
 

@@ -229,7 +229,7 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	const prompt = `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},` +
 		`"isMeta":false,"uuid":%s`
 	raw := newRecord(first, prompt, jsonedit.Quote(text), jsonedit.Quote(uuid))
-	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
+	d.add(uuid, raw)
 	return d.setParent(first.UUID, uuid)
 }
 

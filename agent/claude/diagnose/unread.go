@@ -29,7 +29,7 @@ func (c *State) findUnread() {
 	}
 	e := c.editsWith(func(d *draft) error {
 		for _, u := range all {
-			d.add(u.record.UUID, u.raw, u.line)
+			d.add(u.record.UUID, u.raw)
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func (c *State) findUnread() {
 			f.Fixes = []repair.Fix{{
 				Text: "The message is written on a line of its own, so it is read again.", Alike: true,
 				Edit: func(d repair.Editor) error {
-					d.(*draft).add(u.record.UUID, u.raw, u.line)
+					d.(*draft).add(u.record.UUID, u.raw)
 					if u.record.UUID == end {
 						d.(*draft).setLeaf(end)
 					}
