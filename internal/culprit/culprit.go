@@ -1,7 +1,7 @@
 // Package culprit finds the session that an error comes from: by the names in the error's text, by the requests that
 // break the error's rule, and by the errors that sessions store. It repairs nothing.
 //
-// It may import change, internal/mend, internal/provider and repair. Read [Find] first.
+// It may import change, internal/mend, internal/provider, internal/request and repair. Read [Find] first.
 package culprit
 
 import (
@@ -15,6 +15,7 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/provider"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -60,8 +61,7 @@ func Find(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
 ) ([]Culprit, error) {
 	heads = slices.Clone(heads)
-	here := mend.Here(heads, dir)
-	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
+	request.MoveFirst(heads, mend.Here(heads, dir))
 	found, err := bestMatches(ctx, c, heads, readings, step)
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
 		return failedFirst(ctx, c, found, readings), err
@@ -214,16 +214,8 @@ func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings [
 			found[i].Failed = matchesFailure(c, m, readings)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Culprit) int { return order(a.Failed) - order(b.Failed) })
+	request.MoveFirst(found, func(x Culprit) bool { return x.Failed })
 	return found
-}
-
-// order returns 0 for an item that sorts first, else 1.
-func order(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // failedSessions returns the sessions that failed with the error in the newest response.
