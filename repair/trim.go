@@ -275,15 +275,8 @@ func (x *trimming) results() (all []result) {
 		slices.Reverse(all)
 		return all
 	}
-	slices.SortStableFunc(all, func(a, b result) int {
-		if a.Copy != b.Copy {
-			if a.Copy {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(b.Tokens, a.Tokens)
-	})
+	slices.SortStableFunc(all, func(a, b result) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	request.MoveFirst(all, func(r result) bool { return r.Copy })
 	return all
 }
 

@@ -27,12 +27,7 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if len(turns) == 0 {
 		return
 	}
-	var note *request.Block
-	for _, b := range x.c.Stored(turns[0].messages[0]).Blocks() {
-		if note == nil && b.Type == request.Text {
-			note = b
-		}
-	}
+	note := firstText(x.c.Stored(turns[0].messages[0]))
 	if note == nil {
 		return
 	}
@@ -71,6 +66,16 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	}
 }
 
+// firstText returns the first text of a message that is not blank, or nil.
+func firstText(m Stored) *request.Block {
+	for _, b := range m.Blocks() {
+		if b.Type == request.Text && !isBlank(b) {
+			return b
+		}
+	}
+	return nil
+}
+
 // A turn is a prompt with everything up to the next one.
 type turn struct {
 	TakenTurn
@@ -99,13 +104,11 @@ func (x *trimming) turns(q request.Request) (all []turn) {
 			all = nil
 			continue
 		case isPrompt[ref] && x.ofMessage[ref.Message] > 0:
-			name := ""
-			for _, b := range m.Blocks() {
-				if name == "" && b.Type == request.Text {
-					name = request.Short(b.Text, shownOfText)
-				}
+			next := turn{}
+			if b := firstText(m); b != nil {
+				next.Prompt = request.Short(b.Text, shownOfText)
 			}
-			all = append(all, turn{TakenTurn: TakenTurn{Prompt: name}})
+			all = append(all, next)
 		case len(all) == 0:
 			continue
 		}
