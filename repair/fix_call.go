@@ -127,8 +127,7 @@ func CallID(record string) string {
 
 // isLongItem reports whether the id that is too long belongs to an item rather than to a call.
 func (x *Fault) isLongItem() bool {
-	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" &&
-		len(x.block.ToolID) <= maxShortID)
+	return x.block != nil && !isCall(x.block) && x.block.Type != request.ToolResult
 }
 
 func classOfLongID(x *Fault) Class {
