@@ -29,7 +29,7 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 		check = func() error { return s.checkPages(ctx, checkEvery) }
 	case change.CheckLog:
 	}
-	if err := abandonable(ctx, check); err != nil {
+	if err := check(); err != nil {
 		return fmt.Errorf("checking %s: %w", s.id.Root, err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"mend/change"
 )
@@ -21,8 +20,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if err != nil {
 		return change.Staged{}, err
 	}
-	err = abandonable(ctx, func() error { return s.check(ctx, changes) })
-	if err == nil {
+	if err = s.check(ctx, changes); err == nil {
 		err = s.checkRights()
 	}
 	if err != nil {
@@ -48,28 +46,6 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 		}
 		return conflictError(c.checkForeignKeys(changes.rows, changes))
 	})
-}
-
-// graceToInterrupt is how long SQLite may take to notice that a context has ended.
-const graceToInterrupt = 300 * time.Millisecond
-
-// abandonable returns the result of read, or the context's error a short time after the context has ended: then read
-// continues, and its result is dropped. SQLite checks the context between two operations, and one operation may take
-// minutes: an expression of the schema, in a generated column or an index, is evaluated for each row.
-func abandonable(ctx context.Context, read func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- read() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(graceToInterrupt):
-		return ctx.Err()
-	}
 }
 
 // checkRights returns an error if the database is not writable, before the journal begins the change.
