@@ -28,23 +28,21 @@ func setOwner(f *os.File, info fs.FileInfo) {
 	}
 }
 
-// checkFolderWritable returns an error if the folder of path may not be written.
-func checkFolderWritable(path string) error {
-	dir := filepath.Dir(path)
-	if err := unix.Access(dir, unix.W_OK); err != nil {
-		return &fs.PathError{Op: "write", Path: dir, Err: err}
-	}
-	return nil
-}
-
 // checkWritable returns an error if this process may not write to the database at path, or may not
 // create a missing -wal.
 func checkWritable(path string) error {
+	if !exists(path + "-wal") {
+		if err := checkAccess(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	return checkAccess(path)
+}
+
+// checkAccess returns an error if this process may not write to a file or a folder.
+func checkAccess(path string) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS); err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: err}
-	}
-	if _, err := os.Lstat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		return checkFolderWritable(path)
 	}
 	return nil
 }

@@ -15,10 +15,7 @@ func inodeOf(fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 // setOwner does nothing: a new file inherits the owner and the rights of its folder.
 func setOwner(*os.File, fs.FileInfo) {}
 
-// checkFolderWritable returns nil: Commit fails if the folder is not writable.
-func checkFolderWritable(string) error { return nil }
-
-// checkWritable returns nil: Commit fails if the file is not writable.
+// checkWritable returns nil: Commit fails if the file or its folder is not writable.
 func checkWritable(string) error { return nil }
 
 // freeBytes returns the maximum: the number is unknown.

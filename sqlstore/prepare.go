@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"mend/change"
 )
@@ -21,7 +20,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, err
 	}
 	if err = s.check(ctx, changes); err == nil {
-		err = s.checkRights()
+		err = s.CheckWritable()
 	}
 	if err != nil {
 		return change.Staged{}, fmt.Errorf("preparing a change of %s: %w", s.id.Root, err)
@@ -46,21 +45,6 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 		}
 		return conflictError(c.checkForeignKeys(changes.rows, changes))
 	})
-}
-
-// checkRights returns an error if the database is not writable, before the journal begins the change.
-func (s *Store) checkRights() error {
-	f, err := os.OpenFile(s.id.Root, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if exists(s.id.Root + "-wal") {
-		return nil
-	}
-	return checkFolderWritable(s.id.Root)
 }
 
 // Discard does nothing, because Prepare stages nothing.

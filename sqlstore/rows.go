@@ -561,7 +561,7 @@ func (x *rowsChange) CheckKept(context.Context) error {
 func (x *rowsChange) Check(ctx context.Context) error {
 	files, err := inspectFiles(x.id.Root)
 	if err == nil {
-		err = errors.Join(x.CheckFree(ctx), x.checkRights(), x.checkWAL())
+		err = errors.Join(x.CheckFree(ctx), x.CheckWritable(), x.checkWAL())
 	}
 	if err == nil && !files.walMode {
 		err = errNoWAL
