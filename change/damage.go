@@ -16,35 +16,22 @@ type Check uint8
 const (
 	CheckLog  Check = iota // whether the -wal belongs to the file
 	CheckFree              // also its schema and its free list
-	CheckAny               // also its pages, up to the first damaged one
-	CheckAll               // also its pages, reporting all damage
+	CheckAll               // also its pages
 )
 
 // A DamagedError means that a database file is damaged: its records can be read in part, or its
 // indexes do not match its tables. mend never writes to such a file.
 type DamagedError struct {
-	File string
-	Why  string // the first problem that was found
-	// Indexes are the damaged indexes, if nothing else is damaged: every row can be read without them.
-	Indexes []string
-	Tables  []string // otherwise the damaged tables, as far as they are known
+	File    string
+	Why     string   // the first problem that was found
+	Parts   []string // the damaged tables and indexes, as far as they are known, such as "the table part"
 	Touched []string // the tables that are damaged, or whose index is; nil if others may be affected
 	WAL     bool     // its -wal belongs to another state of the file: SQLite mixes rows of two states
 }
 
 func (e *DamagedError) Error() string {
-	switch {
-	case len(e.Indexes) > 0:
-		return fmt.Sprintf("it is damaged in %s alone, and each row can be read: %s", enumerate("index", "indexes", e.Indexes), e.Why)
-	case len(e.Tables) > 0:
-		return fmt.Sprintf("it is damaged in %s: %s", enumerate("table", "tables", e.Tables), e.Why)
+	if len(e.Parts) == 0 {
+		return "it is damaged: " + e.Why
 	}
-	return "it is damaged: " + e.Why
-}
-
-func enumerate(one, many string, names []string) string {
-	if len(names) == 1 {
-		return "the " + one + " " + names[0]
-	}
-	return "the " + many + " " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return fmt.Sprintf("it is damaged in %s: %s", strings.Join(e.Parts, ", "), e.Why)
 }

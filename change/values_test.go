@@ -321,10 +321,8 @@ func TestTextsOfErrors(t *testing.T) {
 		{"part m/p cannot be changed: linked", &change.LinkedError{Ref: conflict.Ref, Why: "linked"}},
 		{"it has more than 3 MB, which is too much for the memory of this machine", &change.SizeError{Most: 3 << 20}},
 		{"it is damaged: x", &change.DamagedError{Why: "x"}},
-		{"it is damaged in the table a: x", &change.DamagedError{Why: "x", Tables: []string{"a"}}},
-		{"it is damaged in the tables a, b and c: x", &change.DamagedError{Why: "x", Tables: []string{"a", "b", "c"}}},
-		{"it is damaged in the index i alone, and each row can be read: x", &change.DamagedError{Why: "x", Indexes: []string{"i"}}},
-		{"it is damaged in the indexes i and j alone, and each row can be read: x", &change.DamagedError{Why: "x", Indexes: []string{"i", "j"}}},
+		{"it is damaged in the table a: x", &change.DamagedError{Why: "x", Parts: []string{"the table a"}}},
+		{"it is damaged in the table a, the index i: x", &change.DamagedError{Why: "x", Parts: []string{"the table a", "the index i"}}},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

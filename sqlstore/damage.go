@@ -19,17 +19,16 @@ import (
 // the whole database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
-	check := s.checkWAL
+	var err error
 	switch what {
-	case change.CheckFree:
-		check = func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
-	case change.CheckAny:
-		check = func() error { return s.checkPages(ctx, checkAny) }
-	case change.CheckAll:
-		check = func() error { return s.checkPages(ctx, checkEvery) }
 	case change.CheckLog:
+		err = s.checkWAL()
+	case change.CheckFree:
+		err = s.checkedView(ctx, func(*Conn) error { return nil })
+	case change.CheckAll:
+		err = s.checkPages(ctx)
 	}
-	if err := check(); err != nil {
+	if err != nil {
 		return fmt.Errorf("checking %s: %w", s.id.Root, err)
 	}
 	return nil
@@ -60,29 +59,19 @@ func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
 
-// Statements that make SQLite check the whole file, and list all problems or only the first.
-const (
-	checkEvery = "PRAGMA integrity_check(1000000)"
-	checkAny   = "PRAGMA integrity_check(1)"
-)
-
 // checkPages makes SQLite check the whole database. (quick_check takes half the time and misses indexes that do not
 // match their tables.)
-func (s *Store) checkPages(ctx context.Context, check string) error {
+func (s *Store) checkPages(ctx context.Context) error {
 	return s.view(ctx, false, func(c *Conn) error {
 		if err := s.checkWAL(); err != nil {
 			return err
 		}
-		found, err := c.Strings(check)
+		found, err := c.Strings("PRAGMA integrity_check(1000000)")
 		if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
 			return err
 		}
 		if found = damageLines(found, err); len(found) > 0 {
-			d := c.describeDamage(s.id.Root, found)
-			if check == checkAny {
-				d.Indexes = nil // other damage is possible
-			}
-			return damagedError{d}
+			return damagedError{c.describeDamage(s.id.Root, found)}
 		}
 		return nil
 	})
@@ -137,11 +126,11 @@ func isHarmless(finding string) bool {
 // describeDamage finds the tables and indexes that the lines of a check name.
 func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError {
 	e := &change.DamagedError{File: file, Why: lines[0]}
-	isIndex, tables, roots := map[string]bool{}, map[string]string{}, map[int64]string{}
-	const all = "SELECT type = 'index', name, rootpage, tbl_name FROM sqlite_schema WHERE type IN ('table', 'index')"
+	kinds, tables, roots := map[string]string{}, map[string]string{}, map[int64]string{}
+	const all = "SELECT type, name, rootpage, tbl_name FROM sqlite_schema WHERE type IN ('table', 'index')"
 	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(1)
-		isIndex[name], roots[st.ColumnInt64(2)], tables[name] = st.ColumnBool(0), name, st.ColumnText(3)
+		kinds[name], roots[st.ColumnInt64(2)], tables[name] = st.ColumnText(0), name, st.ColumnText(3)
 		return nil
 	})
 	if err != nil {
@@ -150,18 +139,16 @@ func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError 
 	known := true
 	for _, line := range lines {
 		name := damagedName(line, roots)
-		known = known && (tables[name] != "" || strings.HasSuffix(line, ": never used"))
-		if table := tables[name]; table != "" && !slices.Contains(e.Touched, table) {
-			e.Touched = append(e.Touched, table)
+		if tables[name] == "" {
+			known = known && strings.HasSuffix(line, ": never used")
+			continue
 		}
-		if index, known := isIndex[name]; known && index && !slices.Contains(e.Indexes, name) {
-			e.Indexes = append(e.Indexes, name)
-		} else if known && !index && !slices.Contains(e.Tables, name) {
-			e.Tables = append(e.Tables, name)
+		if part := "the " + kinds[name] + " " + name; !slices.Contains(e.Parts, part) {
+			e.Parts = append(e.Parts, part)
 		}
-	}
-	if len(e.Tables) > 0 || !known {
-		e.Indexes = nil
+		if !slices.Contains(e.Touched, tables[name]) {
+			e.Touched = append(e.Touched, tables[name])
+		}
 	}
 	if !known {
 		e.Touched = nil

@@ -227,21 +227,22 @@ func TestVirtualTable(t *testing.T) {
 	}
 }
 
-// TestDamageNames: the check of the file names the damaged tables and indexes, and no index if more may be damaged.
+// TestDamageNames: the check of the file names the damaged tables and indexes, and the tables that they belong to if nothing else is
+// damaged.
 func TestDamageNames(t *testing.T) {
 	whole, _ := dbtest.Unpack(t, "1.18.33")
 	pages := treePages(t, whole)
 	for name, c := range map[string]struct {
-		do                       func(b []byte)
-		tables, indexes, touched []string
+		do             func(b []byte)
+		parts, touched []string
 	}{
-		"an index": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])) }, nil, []string{"session_project_idx"}, []string{"session"}},
+		"an index": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])) }, []string{"the index session_project_idx"}, []string{"session"}},
 		"two indexes of one": {func(b []byte) {
 			clear(rootOf(b, pages["session_project_idx"]))
 			clear(rootOf(b, pages["session_parent_idx"]))
-		}, nil, []string{"session_parent_idx", "session_project_idx"}, []string{"session"}},
-		"and the free list": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])); b[39]++ }, nil, nil, nil},
-		"a table":           {func(b []byte) { clear(rootOf(b, pages["todo"])) }, []string{"todo"}, nil, []string{"todo"}},
+		}, []string{"the index session_parent_idx", "the index session_project_idx"}, []string{"session"}},
+		"and the free list": {func(b []byte) { clear(rootOf(b, pages["session_project_idx"])); b[39]++ }, []string{"the index session_project_idx"}, nil},
+		"a table":           {func(b []byte) { clear(rootOf(b, pages["todo"])) }, []string{"the table todo"}, []string{"todo"}},
 	} {
 		path := filepath.Join(t.TempDir(), dbtest.Name)
 		b := []byte(dbtest.Files(t, whole)[dbtest.Name])
@@ -252,8 +253,8 @@ func TestDamageNames(t *testing.T) {
 			t.Errorf("%s: CheckFile = %v", name, err)
 			continue
 		}
-		slices.Sort(damage.Indexes)
-		if !slices.Equal(damage.Tables, c.tables) || !slices.Equal(damage.Indexes, c.indexes) || !slices.Equal(damage.Touched, c.touched) {
+		slices.Sort(damage.Parts)
+		if !slices.Equal(damage.Parts, c.parts) || !slices.Equal(damage.Touched, c.touched) {
 			t.Errorf("%s: %+v", name, damage)
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Store) filesSize() (n int64) {
 
 // checkpoint moves the content of the -wal into the file if the database is sound, and reports whether it did.
 func (s *Store) checkpoint(ctx context.Context) (bool, error) {
-	if err := s.CheckFile(ctx, change.CheckAny); err != nil {
+	if err := s.CheckFile(ctx, change.CheckAll); err != nil {
 		if errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
 			return false, err
 		}

@@ -72,7 +72,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 	case errors.Is(err, change.ErrLocked), ctx.Err() != nil, why != "":
 		return why
 	case err == nil:
-		err = db.CheckFile(ctx, change.CheckAny)
+		err = db.CheckFile(ctx, change.CheckAll)
 	}
 	if damaged, ok := errors.AsType[*change.DamagedError](err); ok {
 		return name + ": " + damaged.Why
@@ -85,7 +85,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 
 // Salvage implements [agent.Store]. It sets aside the first database that Codex cannot use, so that Codex rebuilds it.
 func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
-	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAny))
+	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAll))
 	if !ok {
 		return out, ctx.Err()
 	}

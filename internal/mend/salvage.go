@@ -22,10 +22,10 @@ type Salvage struct {
 	Plan change.Plan
 }
 
-// CheckSalvage checks the whole file of a database, up to the first defect. The error is nil if it is sound;
+// CheckSalvage checks the whole file of a database. The error is nil if it is sound;
 // damaged reports whether the error is about damage.
 func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
-	err = c.store.CheckFile(ctx, change.CheckAny)
+	err = c.store.CheckFile(ctx, change.CheckAll)
 	if err == nil && c.ID().Kind != "sqlite" {
 		return false, fail.New(fail.Usage, "name a database with --store PATH",
 			"%s is not a database: only a database can be salvaged", c.ID().Root)

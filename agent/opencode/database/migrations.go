@@ -230,7 +230,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 		if fault == nil {
 			return err
 		}
-		damage := &change.DamagedError{File: s.ID().Root, Why: fault.why, Tables: []string{fault.table}}
+		damage := &change.DamagedError{File: s.ID().Root, Why: fault.why, Parts: []string{"the table " + fault.table}}
 		why := damage.Error()
 		s.misfit.Store(&why)
 		return damage

@@ -47,7 +47,7 @@ type Store struct {
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
 	damage, damaged := errors.AsType[*change.DamagedError](err)
-	if what < change.CheckAny && !damaged { // earlier results about the pages stay
+	if what < change.CheckAll && !damaged { // earlier results about the pages stay
 		if err == nil && what == change.CheckFree {
 			err = s.checkMigrations(ctx)
 		}
