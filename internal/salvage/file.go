@@ -54,29 +54,6 @@ type file struct {
 	walPages uint32           // pages of the database after the last commit in the -wal, 0 if there is none
 	moment   Moment           // relation of the -wal to the file
 	failed   map[uint32]bool  // pages that the disk could not read
-	chunk    []byte           // the bytes of the file that were read last
-	chunkAt  int64            // offset of the chunk in the file
-}
-
-// chunkSize is the number of bytes read at once. Pages of a tree are mostly adjacent.
-const chunkSize = 1 << 17
-
-// readDB reads from the file. If the disk reports an error it reads only the requested bytes.
-func (f *file) readDB(b []byte, at int64) (int, error) {
-	if at < f.chunkAt || at+int64(len(b)) > f.chunkAt+int64(len(f.chunk)) {
-		if cap(f.chunk) == 0 {
-			f.chunk = make([]byte, chunkSize)
-		}
-		f.chunkAt = at - at%chunkSize
-		n, err := f.src.DB.ReadAt(f.chunk[:chunkSize], f.chunkAt)
-		if f.chunk = f.chunk[:n]; err != nil && !errors.Is(err, io.EOF) {
-			f.chunk = f.chunk[:0]
-		}
-		if at+int64(len(b)) > f.chunkAt+int64(len(f.chunk)) {
-			return f.src.DB.ReadAt(b, at)
-		}
-	}
-	return copy(b, f.chunk[at-f.chunkAt:]), nil
 }
 
 // openFile reads the headers. withWAL sets whether the -wal is used.
@@ -177,7 +154,7 @@ func (f *file) read(n uint32, buf []byte) page {
 	if frame, ok := f.frames[n]; ok {
 		got, err = f.src.WAL.ReadAt(p.data, frame)
 	} else {
-		got, err = f.readDB(p.data, int64(n-1)*int64(f.pageSize))
+		got, err = f.src.DB.ReadAt(p.data, int64(n-1)*int64(f.pageSize))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.failed[n] = true
