@@ -83,17 +83,13 @@ type schemaRow struct {
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
 	s := newScan(ctx, src, true, o.Progress)
 	moment := s.moment
+	isForeign, err := s.isForeignWAL()
+	if err != nil {
+		return nil, err
+	}
 	var foreign *file // reads the frames of a -wal that does not belong to the file
-	if len(s.frames) > 0 {
-		isForeign := moment == Older
-		if !isForeign {
-			if isForeign, err = s.isForeignWAL(moment == Later); err != nil {
-				return nil, err
-			}
-		}
-		if isForeign {
-			foreign, s = s.file, newScan(ctx, src, false, o.Progress)
-		}
+	if isForeign {
+		foreign, s = s.file, newScan(ctx, src, false, o.Progress)
 	}
 	whole := s.readSchema()
 	if s.header.UTF16 && len(s.schema) == 0 {
@@ -157,9 +153,12 @@ func (s *scan) step() error {
 	return s.ctx.Err()
 }
 
-// isForeignWAL reports whether the database is sound without its -wal, but is damaged or lacks all its tables with it.
-// later means that transactions between the two are missing, which counts as damage.
-func (s *scan) isForeignWAL(later bool) (bool, error) {
+// isForeignWAL reports whether the -wal is older than the database, or whether the database is sound without its -wal,
+// but is damaged or lacks all its tables with it. Missing transactions between the two count as damage.
+func (s *scan) isForeignWAL() (bool, error) {
+	if len(s.frames) == 0 || s.moment == Older {
+		return len(s.frames) > 0, nil
+	}
 	withWAL, noWAL := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := withWAL.countFaults()
 	if err != nil {
@@ -169,7 +168,7 @@ func (s *scan) isForeignWAL(later bool) (bool, error) {
 	same := slices.ContainsFunc(withWAL.schema, func(r schemaRow) bool {
 		return r.Type == "table" && slices.ContainsFunc(noWAL.schema, func(o schemaRow) bool { return o.Name == r.Name })
 	})
-	if n == 0 && same && !later {
+	if n == 0 && same && s.moment != Later {
 		return false, nil
 	}
 	noWAL = newScan(s.ctx, s.src, false, nil)
