@@ -244,20 +244,9 @@ const maxDepth = 8
 // Records are the records of a session: each message followed by its parts.
 type Records = iter.Seq[*change.Record]
 
-// Save durably stores a state of a session with the given records. The caller sets the fields of s that Save does not
-// set. If the latest state of the session has the same records, that state stays the latest, with the stamp of s.
-func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
-	saved, err := k.Add(ctx, s, r)
-	if err == nil {
-		err = k.Flush()
-	}
-	if err != nil {
-		return Saved{}, err
-	}
-	return saved, nil
-}
-
-// Add is Save, except that the state is durable only after the next successful Flush.
+// Add adds a state of a session with the given records. The caller sets the fields of s that Add does not set. If the
+// latest state of the session has the same records, that state stays the latest, with the stamp of s. The state is
+// durable after the next successful Flush.
 func (k *Keep) Add(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.add(ctx, s, r)
 	if err != nil {

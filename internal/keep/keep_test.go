@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,18 @@ import (
 type session struct {
 	r       *rand.Rand
 	records []change.Record
+}
+
+// Save adds a state and makes it durable.
+func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
+	saved, err := k.Add(ctx, s, r)
+	if err == nil {
+		err = k.Flush()
+	}
+	if err != nil {
+		return Saved{}, err
+	}
+	return saved, nil
 }
 
 func (s *session) text(n int) []byte {

@@ -10,7 +10,7 @@ import (
 
 // A State is a session at the time when it was kept.
 type State struct {
-	ID      string // id of the state; set by Save
+	ID      string // id of the state; set by Add
 	Agent   string // the name of the agent
 	Store   change.StoreID
 	Session string
@@ -23,13 +23,13 @@ type State struct {
 
 	Messages int
 	First    string   // the id of the first message
-	Lost     int      // messages of the previous state that this one lacks; set by Save
+	Lost     int      // messages of the previous state that this one lacks; set by Add
 	Unread   string   // the unreadable part of the session; "" for none
 	Stamp    [32]byte // of the session at that time; zero if unknown
 	Updated  int64    // when the agent updated it, in milliseconds since 1970
 
-	Records int   // set by Save
-	Size    int64 // size of the records, in bytes; set by Save
+	Records int   // set by Add
+	Size    int64 // size of the records, in bytes; set by Add
 
 	seq   uint64
 	root  hash
