@@ -170,8 +170,9 @@ func (c *copier) add(it Item) error {
 	if err != nil {
 		return err
 	}
-	c.values = append(c.values, Value{c.bucket, it.Key, sealed})
-	if c.size += len(it.Key) + len(sealed) + PutCost; c.size < c.f.opts.BatchSize {
+	v := Value{c.bucket, it.Key, sealed}
+	c.values = append(c.values, v)
+	if c.size += v.Cost(); c.size < c.f.opts.BatchSize {
 		return nil
 	}
 	return c.flush()
@@ -189,12 +190,7 @@ func (c *copier) flush() error {
 			return err
 		}
 		w := &Tx{tx: tx, f: c.f}
-		for _, p := range c.values {
-			if err := w.putSealed(p.Bucket, p.Key, p.Sealed); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.PutAll(c.values)
 	})
 	c.values, c.size = nil, 0
 	return err

@@ -181,11 +181,10 @@ func permanentStates(states []State) []bool {
 
 // thin reports which states of a session stay. The states are newest first.
 func (p Policy) thin(states []State) []bool {
-	stay := permanentStates(states)
+	always := permanentStates(states)
+	stay := slices.Clone(always)
 	for i := 1; i < len(states); i++ {
-		if states[i-1].Lacks(&states[i]) {
-			stay[i] = true
-		}
+		stay[i] = stay[i] || states[i-1].Lacks(&states[i])
 	}
 	for _, rule := range []struct {
 		n    int
@@ -205,7 +204,6 @@ func (p Policy) thin(states []State) []bool {
 			}
 		}
 	}
-	always := permanentStates(states)
 	for i := range states {
 		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
 	}
