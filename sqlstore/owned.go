@@ -106,15 +106,7 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.whole.Owner == "" {
 		return nil
 	}
-	if len(st.Ops) == 0 || isAside(st.Ops) {
-		return o.whole.Discard(ctx, st)
-	}
-	a, err := o.area(o.whole.Owner)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	return a.SweepBuilt()
+	return o.whole.Discard(ctx, st)
 }
 
 // Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops also
