@@ -2,11 +2,13 @@ package diagnose
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
+	"mend/internal/request"
 )
 
 // The values that an incomplete record lacks, from the other records of its session.
@@ -88,40 +90,65 @@ func roleOf(m *record.Message, answered bool, before string) string {
 // messageContext returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
 // answer have the same agent and model.
 func (c *simulation) messageContext(m *record.Message) schema.Context {
+	if c.contexts == nil {
+		c.contexts = c.messageContexts()
+	}
+	return c.contexts[m.Ref]
+}
+
+// messageContexts returns the results of messageContext for all messages.
+func (c *simulation) messageContexts() map[change.Ref]schema.Context {
 	all := c.readableMessages()
-	at := slices.IndexFunc(all, func(x *record.Message) bool { return x.Ref == m.Ref })
-	own := all[at]
-	near := func(step int, match func(*record.Message) bool) *record.Message {
-		for range 2 {
-			for i := at + step; i >= 0 && i < len(all); i += step {
-				if match(all[i]) {
-					return all[i]
-				}
-			}
-			step = -step
-		}
-		return &record.Message{}
-	}
-	step := -1
-	if own.Role == change.RoleUser {
-		step = 1
-	}
-	model := near(step, func(x *record.Message) bool {
-		return x.ProviderID != "" && x.ModelID != "" && (own.ProviderID == "" || own.ProviderID == x.ProviderID) &&
-			(own.ModelID == "" || own.ModelID == x.ModelID)
-	})
+	before, after := nearest(slices.All(all)), nearest(slices.Backward(all))
 	folder := c.s.Directory
 	if folder == "" { // workFolder reads all messages, so it is the last resort
 		folder = c.workFolder()
 	}
-	return schema.Context{
-		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, c.s.Created, near(1,
-			func(x *record.Message) bool { return x.Created > 0 }).Created),
-		Agent:    cmp.Or(agentOf(own), agentOf(near(step, func(x *record.Message) bool { return agentOf(x) != "" }))),
-		Provider: cmp.Or(own.ProviderID, model.ProviderID), Model: cmp.Or(own.ModelID, model.ModelID),
-		Parent: near(-1, func(x *record.Message) bool { return x.Role == change.RoleUser }).ID,
-		Folder: folder,
+	contexts := make(map[change.Ref]schema.Context, len(all))
+	for _, m := range all {
+		previous, next := before[m], after[m]
+		near, far := previous, next
+		if m.Role == change.RoleUser {
+			near, far = next, previous
+		}
+		model := cmp.Or(near.model, far.model)
+		contexts[m.Ref] = schema.Context{
+			Ref: m.Ref, Role: m.Role, Time: cmp.Or(m.Created, c.s.Created, next.created, previous.created),
+			Agent:    cmp.Or(agentOf(m), near.agent, far.agent),
+			Provider: cmp.Or(m.ProviderID, model.ProviderID), Model: cmp.Or(m.ModelID, model.ModelID),
+			Parent: cmp.Or(previous.prompt, next.prompt), Folder: folder,
+		}
 	}
+	return contexts
+}
+
+// A neighbour has the nearest value of each field on one side of a message; "" or 0 if no message there has it.
+type neighbour struct {
+	agent, prompt string // prompt is the id of a prompt
+	created       int64
+	model         request.Model // one with the provider and the id that the message names
+}
+
+// nearest returns the neighbour of each message among the messages that precede it in all.
+func nearest(all iter.Seq2[int, *record.Message]) map[*record.Message]neighbour {
+	found, n, models := map[*record.Message]neighbour{}, neighbour{}, map[request.Model]request.Model{}
+	for _, m := range all {
+		own := request.Model{ProviderID: m.ProviderID, ModelID: m.ModelID}
+		n.model = models[own]
+		found[m] = n
+		n.agent = cmp.Or(agentOf(m), n.agent)
+		if m.Role == change.RoleUser {
+			n.prompt = m.ID
+		}
+		if m.Created > 0 {
+			n.created = m.Created
+		}
+		if m.ProviderID != "" && m.ModelID != "" { // a message may name all of it, the provider, the id or nothing
+			models[own], models[request.Model{ProviderID: m.ProviderID}] = own, own
+			models[request.Model{ModelID: m.ModelID}], models[request.Model{}] = own, own
+		}
+	}
+	return found
 }
 
 func agentOf(m *record.Message) string {

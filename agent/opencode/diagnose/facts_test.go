@@ -1,8 +1,11 @@
 package diagnose
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 )
 
@@ -23,5 +26,26 @@ func TestValuesOfDamagedMessage(t *testing.T) {
 	}
 	if got := c.messageContext(&s.Messages[0]).Model; got != "claude-x" {
 		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
+	}
+}
+
+// The time for the values of all messages grows with their number, not with its square: 20,000 messages without an agent
+// took minutes.
+func TestManyIncompleteMessages(t *testing.T) {
+	s := build(user(hi), answer(hi))
+	for i := range 20_000 {
+		ref := change.Ref{Kind: change.KindMessage, Session: s.ID, Message: fmt.Sprintf("msg_1%06d", i)}
+		data := fmt.Appendf(nil, `{"id":%q,"sessionID":%q,"role":"user","time":{"created":%d}}`, ref.Message, s.ID, 10_000+i)
+		s.Messages = append(s.Messages, record.NewMessage(change.Record{Ref: ref, Mode: 0o600, Data: data}))
+	}
+	c := &simulation{s: s}
+	begin := time.Now()
+	for i := range s.Messages {
+		if x := c.messageContext(&s.Messages[i]); x.Agent != "build" || x.Model != "claude-x" {
+			t.Fatalf("the values of message %d are %+v", i, x)
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the values of %d messages took %v", len(s.Messages), took)
 	}
 }

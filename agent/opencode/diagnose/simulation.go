@@ -8,6 +8,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
@@ -34,13 +35,14 @@ type simulation struct {
 
 // cache has the cached results about one state of a session.
 type cache struct {
-	cachedIndex  *index            // see [simulation.index]
-	stored       repair.Stored     // see [simulation.Stored]
-	blind        map[string]string // see [simulation.whyHidden]
-	cachedView   *render.View      // see [simulation.view]
-	requests     []settingRequest  // see [simulation.render]
-	cachedScreen *[]render.Failure // see [simulation.screen]
-	readable     []*record.Message // see [simulation.readableMessages]
+	cachedIndex  *index                        // see [simulation.index]
+	stored       repair.Stored                 // see [simulation.Stored]
+	blind        map[string]string             // see [simulation.whyHidden]
+	cachedView   *render.View                  // see [simulation.view]
+	requests     []settingRequest              // see [simulation.render]
+	cachedScreen *[]render.Failure             // see [simulation.screen]
+	readable     []*record.Message             // see [simulation.readableMessages]
+	contexts     map[change.Ref]schema.Context // see [simulation.messageContext]
 }
 
 // An Environment has the inputs of a diagnosis besides the session and the request.
