@@ -131,13 +131,13 @@ func (tx *transaction) restoreTime(mtime, size int64) {
 }
 
 // commitReplace exchanges the transcript with the staged one.
-func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
-	d, name, err := tx.openStaged(stage)
+func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
+	d, name, err := tx.openStaged(folder)
 	if err != nil {
 		return change.Outcome{}, err
 	}
 	if d == nil {
-		return change.Outcome{}, fmt.Errorf("the staging folder %s no longer exists", stage)
+		return change.Outcome{}, fmt.Errorf("the staging folder %s no longer exists", folder)
 	}
 	defer d.Close()
 	e, err := tx.readTarget()
@@ -171,8 +171,8 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 
 // openStaged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist
 // or has no staged file.
-func (tx *transaction) openStaged(stage string) (*safedir.Dir, string, error) {
-	d, err := tx.root.Sub(stage)
+func (tx *transaction) openStaged(folder string) (*safedir.Dir, string, error) {
+	d, err := tx.root.Sub(folder)
 	if err != nil {
 		if isMissing(err) {
 			err = nil

@@ -40,8 +40,8 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 }
 
 // settleExchange finishes an exchange that took effect.
-func (tx *transaction) settleExchange(stage string) error {
-	d, name, err := tx.openStaged(stage)
+func (tx *transaction) settleExchange(folder string) error {
+	d, name, err := tx.openStaged(folder)
 	if err != nil || d == nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (tx *transaction) syncTarget() error {
 }
 
 // settleAppend finishes an append, or removes its lines by a replacement.
-func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (change.Outcome, error) {
+func (tx *transaction) settleAppend(folder string, before change.AppendPoint) (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
 		return change.Outcome{}, err
@@ -127,7 +127,7 @@ func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (ch
 	if len(rest) == int(before.Size) {
 		e.Mtime = before.Mtime
 	}
-	if err := tx.putBack(stage, t.data, rest, e); err != nil {
+	if err := tx.putBack(folder, t.data, rest, e); err != nil {
 		return change.Outcome{}, err
 	}
 	return tx.settleByContent()
@@ -165,19 +165,19 @@ func (tx *transaction) wrote(line []byte) bool {
 }
 
 // putBack replaces the transcript by one without the lines that the change appended.
-func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Entry) error {
-	if err := tx.removeStage(stage); err != nil {
+func (tx *transaction) putBack(folder string, before, after []byte, e safedir.Entry) error {
+	if err := tx.removeStage(folder); err != nil {
 		return err
 	}
-	if err := tx.stageAt(stage, before, after, e); err != nil {
+	if err := tx.stageAt(folder, before, after, e); err != nil {
 		return err
 	}
-	d, name, err := tx.openStaged(stage)
+	d, name, err := tx.openStaged(folder)
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return fmt.Errorf("the staging folder %s no longer exists", stage)
+		return fmt.Errorf("the staging folder %s no longer exists", folder)
 	}
 	defer d.Close()
 	return tx.exchange(d, name)
