@@ -306,8 +306,8 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 	return e, err
 }
 
-// Fail records that a step failed, and prints the error, except that of a batch with one step: [Batch.Result] returns
-// it.
+// Fail records that a step failed, and prints the error. For a batch with one step it does not print it, because
+// [Batch.Result] returns it.
 func (b *Batch) Fail(s Step, err error) {
 	switch {
 	case errors.Is(err, term.ErrDeclined):

@@ -20,7 +20,7 @@ import (
 	"mend/repair"
 )
 
-// DamagedCopies returns the paths of the damaged files of copies that were set aside before a time.
+// DamagedCopies returns the paths of damaged files of copies that were set aside before a time.
 func DamagedCopies(env *Env, before time.Time) []string {
 	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
@@ -239,7 +239,7 @@ func ApplyRestore(b *Batch, c *mend.Store, done *mend.Restored) error {
 	return err
 }
 
-// applyAside restores a session with a transcript too large for memory.
+// applyAside restores a session whose transcript is large: it is built beside the store, and moved.
 func applyAside(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if len(done.Files.Ops) > 0 {
 		if _, err := b.Apply(c, done.Files); err != nil {

@@ -116,8 +116,8 @@ func (v *Reversal) findOfSession() (int, error) {
 	return 0, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.Session, mend.ErrNothingToDo)
 }
 
-// add adds the entries that a query selects, in order, to those of their sessions. failed is the error of making the
-// query; add returns it.
+// add adds the entries that a query selects, in order, to the reversals of their sessions. failed is the error of making
+// the query; add returns it.
 func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
 	if failed != nil {
 		return 0, failed

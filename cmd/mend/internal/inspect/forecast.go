@@ -17,8 +17,8 @@ import (
 	"mend/repair"
 )
 
-// printForecast prints the next request of the session, and marks the blocks that the provider will refuse. The exit
-// code is that of a scan of the session.
+// printForecast prints the next request of the session, and marks the blocks that the provider will refuse. A scan of
+// the session has the same exit code.
 func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {

@@ -117,7 +117,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	show.MoveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
 	here := mend.Here(m.heads, show.WorkingFolder())
 	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
-	x, ok := certain(found)
+	x, ok := certainCulprit(found)
 	if !ok {
 		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(m.heads)), f); err != nil {
 			return x, nil, err
@@ -168,13 +168,13 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session of an error if it is unambiguous:
+// certainCulprit returns the session of an error if it is unambiguous:
 //   - If the text names sessions: the only one that it names, or the only one of these that is broken. In an error,
 //     titles do not count as names.
 //   - Of sessions that break the rule: the only one, or the only one that failed with the error.
 //   - Otherwise: the newest session of the current folder that failed with the error, or the only session that failed;
 //     or, if the error names no block, the only session with a finding of its class.
-func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
+func certainCulprit(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
 		return culprit.Culprit{}, false

@@ -280,7 +280,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	}
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
-		if heads = notHealthy(ctx, env.Terminal, c, heads); ctx.Err() != nil {
+		if heads = brokenSessions(ctx, env.Terminal, c, heads); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -359,9 +359,9 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 	return c.ProposeRepair(ctx, h, req)
 }
 
-// notHealthy returns the sessions that are broken or cannot be examined. A scan of the others is faster than an empty
-// plan for each.
-func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
+// brokenSessions returns the sessions that are broken or cannot be examined. To scan a session is faster than to plan its
+// repair.
+func brokenSessions(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()
 	for f := range c.Scan(ctx, heads) {
@@ -540,7 +540,7 @@ var (
 	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
-// repairedSessions returns the proposals without those of sessions that were skipped, or whose repair failed.
+// repairedSessions returns the proposals of all sessions that were neither skipped nor failed.
 func (r *repairRun) repairedSessions() []show.Proposal {
 	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[sessionKey{p.Store, p.Head.ID}] })
 }
