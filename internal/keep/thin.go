@@ -55,10 +55,10 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	return freed, nil
 }
 
-// Old returns how many states Thin would remove, not counting MaxBytes.
-func (k *Keep) Old(p Policy) (int, error) {
+// Old returns the states that Thin would remove, without those that MaxBytes removes.
+func (k *Keep) Old(p Policy) ([]State, error) {
 	gone, _, err := k.thin(p)
-	return len(gone), err
+	return gone, err
 }
 
 // thin returns the states to remove and to keep, not counting MaxBytes.

@@ -244,18 +244,18 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 }
 
 // Sweep removes mend's files beside the stores that no repair needs, and completes a forget that was killed. It
-// returns the size in bytes of these files. With dry it removes nothing.
-func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
+// returns the size in bytes of these files.
+func Sweep(ctx context.Context, env *Env) (freed int64, err error) {
 	paths := map[string]bool{env.Opt.Store: true}
 	none := true
 	for e, failed := range env.Opt.Journal.Each(journal.Query{}) {
 		none, err = false, failed
 		paths[e.Store.Root] = true
 	}
-	if err == nil && !none && !dry {
+	if err == nil && !none {
 		_, err = env.Opt.Journal.Forget(ctx, nil)
 	}
-	if path, errPath := env.Opt.Journal.Folder(); errPath == nil && err == nil && !dry {
+	if path, errPath := env.Opt.Journal.Folder(); errPath == nil && err == nil {
 		if _, missing := os.Lstat(keep.Path(path)); missing == nil {
 			err = env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil })
 		}
@@ -271,7 +271,7 @@ func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 		n := int64(0)
 		c, errOne := env.OpenAt(path)
 		if errOne == nil {
-			n, errOne = c.Sweep(ctx, dry)
+			n, errOne = c.Sweep(ctx, false)
 		}
 		gone := errors.Is(errOne, mend.ErrNoStore) || errors.Is(errOne, fs.ErrNotExist) && path != env.Opt.Store
 		if freed += n; errOne != nil && !gone { // the files beside a missing store are gone, too

@@ -80,6 +80,10 @@ type erasure struct {
 	files   []change.Ref // the user's files that these repairs moved away, without those moved back
 	states  []keep.State // copies of sessions
 	damaged []string     // files with copies that were set aside as damaged
+
+	// With --older-than. Then the texts of the repairs stay in the log.
+	before time.Time
+	held   []string // old repairs that stay because they contain files of the user or a damaged database
 }
 
 // add adds the repairs that the query selects and for which wanted returns true.
@@ -160,11 +164,6 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	if err != nil {
 		return err
 	}
-	if len(x.ids)+len(x.states)+len(x.damaged) == 0 && !f.DryRun {
-		err := sweepAlone(ctx, env, nil) // a killed forget may have left data
-		env.SetAnswer("copies", 0)
-		return err
-	}
 	if err := x.run(ctx, env, s, f); err != nil || f.DryRun || q != nil || copies {
 		return err
 	}
@@ -173,13 +172,20 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 
 // run shows the data to erase, asks, and erases it. s is the session that the user named, if any.
 func (x *erasure) run(ctx context.Context, env *frame.Env, s frame.NamedSession, f frame.WriteFlags) error {
-	if !env.JSON {
+	if len(x.held) > 0 {
+		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(x.held, ", "), term.Bold("mend forget "+x.held[0]))
+	}
+	empty := len(x.ids)+len(x.states)+len(x.damaged) == 0
+	if !empty && !env.JSON {
 		x.print(env, s)
 	}
-	if f.DryRun {
-		env.Say("Dry run: nothing was erased.")
+	switch {
+	case f.DryRun:
+		env.Say("%s", map[bool]string{true: "There is nothing to delete.", false: "Dry run: nothing was erased."}[empty])
 		x.answer(env)
 		return nil
+	case empty:
+		return x.erase(ctx, env) // a killed forget may have left data
 	}
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
 		return err
@@ -226,7 +232,6 @@ func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies
 		x.states, err = k.States(keep.Query{Session: s.ID, Agent: s.StoreID.Agent})
 		return err
 	})
-	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
 	return x, err
 }
 
@@ -240,24 +245,33 @@ func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 	for _, r := range x.files {
 		rows = append(rows, []any{"a file of yours", r})
 	}
+	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
 	for i := 0; i < len(x.states); {
 		s, n, size := x.states[i], 0, int64(0)
 		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
 			n, size = n+1, size+x.states[i].Size
 		}
 		rows = append(rows, []any{
-			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
+			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), x.titleOf(s),
 		})
 	}
 	for _, path := range x.damaged {
 		rows = append(rows, []any{"a damaged file with copies", term.ShortenHome(path)})
 	}
 	env.PrintRows(rows, "")
-	env.Say("%s", x.harm(s))
+	env.Say("%s", x.harm())
+}
+
+// titleOf returns the title of a copy's session, if all copies are of one session.
+func (x *erasure) titleOf(s keep.State) string {
+	if x.before.IsZero() {
+		return show.QuotedTitle(s.Title, s.Session)
+	}
+	return ""
 }
 
 // harm describes what becomes impossible once x is erased.
-func (x *erasure) harm(s frame.NamedSession) string {
+func (x *erasure) harm() string {
 	var parts []string
 	if n := len(x.ids); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), x.text, term.Size(x.size)))
@@ -270,7 +284,14 @@ func (x *erasure) harm(s frame.NamedSession) string {
 		for _, s := range x.states {
 			size += s.Size
 		}
-		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), show.QuotedTitle(x.states[0].Title, s.ID), term.Size(size)))
+		what := term.CountWords(n, "kept copy", "kept copies")
+		if title := x.titleOf(x.states[0]); title != "" {
+			what += " of " + title
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s) can no longer be restored after this.", what, term.Size(size)))
+		if !x.before.IsZero() {
+			parts = append(parts, "The newest complete copy of each session stays.")
+		}
 	}
 	if n := len(x.damaged); n > 0 {
 		parts = append(parts, term.CountWords(n, "damaged keep.db that was set aside will be deleted, too.", "damaged keep.db that were set aside will be deleted, too."))
@@ -285,42 +306,56 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases exactly x, and no copy that was made later. If it is killed, the next forget completes it, see
-// [frame.Sweep].
-func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
+// erase erases exactly x, and no copy that was made later, and mend's files that no repair needs. If it is killed, the
+// next forget completes it, see [frame.Sweep].
+func (x *erasure) erase(ctx context.Context, env *frame.Env) (err error) {
 	var freed journal.Freed
-	if len(x.ids) > 0 {
-		var err error
-		if freed, err = env.Opt.Journal.Forget(ctx, x.ids); err != nil {
-			return err
-		}
+	switch {
+	case len(x.ids) == 0:
+	case x.before.IsZero():
+		freed, err = env.Opt.Journal.Forget(ctx, x.ids)
+	default:
+		freed, err = env.Opt.Journal.GC(ctx, x.before, x.ids)
 	}
+	if err != nil {
+		return err
+	}
+	env.SetAnswer("copies", 0)
 	var copies error
 	if len(x.states)+len(x.damaged) > 0 {
 		copies = x.eraseCopies(ctx, env)
 	}
-	left, err := frame.Sweep(ctx, env, false)
+	left, err := frame.Sweep(ctx, env)
 	freed.Bytes += left
-	answerFreed(env, freed, nil)
-	if len(x.ids) > 0 {
+	env.SetAnswers(freedAnswer{freed.Entries, freed.Images, freed.Bytes, show.NonNil(freed.SharedWith), show.NonNil(x.held)})
+	switch {
+	case len(x.ids) > 0:
 		printFreed(env, freed)
+	case left > 0:
+		env.Say("%s %s of files that no repair needs any more.", term.Good("Deleted"), term.Size(left))
+	case err == nil && len(x.states)+len(x.damaged) == 0:
+		env.Printf("There is nothing to delete.\n")
 	}
 	return fail.Worst(copies, err)
 }
 
 func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
 	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
-		var shown []keep.State // the file may have been created again: read the copies from it
-		for _, s := range x.states {
-			now, err := k.States(keep.Query{Store: s.Store.Same, Session: s.Session})
-			if err != nil {
-				return err
-			}
-			if i := slices.IndexFunc(now, func(n keep.State) bool { return n.Time.Equal(s.Time) }); i >= 0 {
-				shown = append(shown, now[i])
-			}
+		type key struct {
+			store   change.StoreID
+			session string
+			time    int64
 		}
-		freed, err := k.Forget(ctx, shown)
+		keyOf := func(s keep.State) key { return key{s.Store, s.Session, s.Time.UnixNano()} }
+		shown := map[key]bool{}
+		for _, s := range x.states {
+			shown[keyOf(s)] = true
+		}
+		now, err := k.States(keep.Query{}) // the file may have been created again
+		if err != nil {
+			return err
+		}
+		freed, err := k.Forget(ctx, slices.DeleteFunc(now, func(s keep.State) bool { return !shown[keyOf(s)] }))
 		if err != nil {
 			return err
 		}
@@ -337,92 +372,50 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
-	old, err := env.Opt.Journal.Old(before)
+	x, err := erasureBefore(ctx, env, before)
 	if err != nil {
 		return err
+	}
+	return x.run(ctx, env, frame.NamedSession{}, f)
+}
+
+// erasureBefore returns the undo data of all repairs that began before a time, and the copies that thinning with that
+// limit removes.
+func erasureBefore(ctx context.Context, env *frame.Env, before time.Time) (x erasure, err error) {
+	x.before = before
+	old, err := env.Opt.Journal.Old(before)
+	if err != nil {
+		return x, err
 	}
 	store, err := env.NamedStore()
 	if err != nil {
-		return err
+		return x, err
 	}
 	c, err := frame.LoadSettings(nil)
 	if err != nil {
-		return err
+		return x, err
 	}
-	if err := dropOld(ctx, env, f, before, journal.Query{IDs: show.NonNil(old), Agent: env.AgentName, Store: store}); err != nil {
-		return err
+	err = x.add(env, journal.Query{IDs: show.NonNil(old), Agent: env.AgentName, Store: store}, func(e change.Entry) bool {
+		if e.KeepsFiles() {
+			x.held = append(x.held, e.ID)
+		}
+		return !e.KeepsFiles()
+	})
+	if err != nil {
+		return x, err
 	}
 	p := frame.KeepPolicy(c)
 	p.Before, p.Of.Agent = before, env.AgentName
 	if store != nil {
 		p.Of.Store = store.Same
+	} else if env.AgentName == "" {
+		x.damaged = frame.DamagedCopies(env, before) // they may have copies of any session
 	}
-	return thinKept(ctx, env, f, p)
-}
-
-// dropOld shows the repairs that q selects and that began before a time, asks, and removes their undo data.
-func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, q journal.Query) error {
-	var x erasure
-	yours := []string{} // repairs that moved user files away
-	err := x.add(env, q, func(e change.Entry) bool {
-		if e.KeepsFiles() {
-			yours = append(yours, e.ID)
-		}
-		return !e.KeepsFiles()
+	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		x.states, err = k.Old(p)
+		return err
 	})
-	if err != nil {
-		return err
-	}
-	if len(yours) > 0 {
-		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
-	}
-	if f.DryRun {
-		if len(x.ids) > 0 {
-			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(x.ids), "repair"))
-		}
-		none := "There is nothing to delete."
-		left, err := frame.Sweep(ctx, env, true)
-		if left > 0 {
-			none = fmt.Sprintf("%s of files that no repair needs any more would be deleted.", term.Size(left))
-		}
-		return fail.Worst(frame.PrintEntries(env, env.Entries(x.ids), nil, none), err)
-	}
-	if len(x.ids) == 0 {
-		return sweepAlone(ctx, env, yours)
-	}
-	if !env.JSON {
-		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
-	}
-	if err := frame.ConfirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(x.ids), "repair"), x.text), nil); err != nil {
-		return err
-	}
-	freed, err := env.Opt.Journal.GC(ctx, before, x.ids)
-	if err != nil {
-		return err
-	}
-	left, err := frame.Sweep(ctx, env, false)
-	freed.Bytes += left
-	answerFreed(env, freed, yours)
-	printFreed(env, freed)
-	return err
-}
-
-// sweepAlone removes mend's unneeded files, and prints that, if nothing else is to be deleted.
-func sweepAlone(ctx context.Context, env *frame.Env, yours []string) error {
-	left, err := frame.Sweep(ctx, env, false)
-	answerFreed(env, journal.Freed{Bytes: left}, yours)
-	if left > 0 {
-		env.Say("%s %s of files that no repair needs any more.", term.Good("Deleted"), term.Size(left))
-	} else if err == nil {
-		env.Printf("There is nothing to delete.\n")
-	}
-	return err
-}
-
-// answerFreed sets the JSON answer about the data that was removed from the journal. yours has the ids of repairs whose
-// data is kept because it contains the user's own files.
-func answerFreed(env *frame.Env, f journal.Freed, yours []string) {
-	env.SetAnswers(freedAnswer{f.Entries, f.Images, f.Bytes, show.NonNil(f.SharedWith), show.NonNil(yours)})
+	return x, err
 }
 
 func printFreed(env *frame.Env, f journal.Freed) {
@@ -430,15 +423,6 @@ func printFreed(env *frame.Env, f journal.Freed) {
 	if len(f.SharedWith) > 0 {
 		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(f.SharedWith, ", "))
 	}
-}
-
-// damagedText returns the end of a question that names the damaged files to be removed; "" for none.
-func damagedText(paths []string) string {
-	n := len(paths)
-	if n == 0 {
-		return ""
-	}
-	return ", and " + term.CountWords(n, "damaged keep.db that was set aside goes", "damaged keep.db that were set aside go") + ", too"
 }
 
 // removeDamaged removes damaged files with copies that were set aside. Their readable copies were transferred
@@ -455,39 +439,4 @@ func removeDamaged(env *frame.Env, paths []string) error {
 		env.SetAnswer("damaged", damagedJSON{len(paths), size})
 	}
 	return nil
-}
-
-// thinKept thins the copies, if there are any, and removes those older than a time, after a question.
-func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Policy) (err error) {
-	old := 0
-	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
-		old, err = k.Old(p)
-		return err
-	})
-	env.SetAnswer("copies", 0)
-	var aside []string
-	if p.Of.Agent == "" && p.Of.Store == nil { // damaged files may have copies of any session
-		aside = frame.DamagedCopies(env, p.Before)
-	}
-	if err != nil || old == 0 && len(aside) == 0 {
-		return err
-	}
-	if f.DryRun {
-		env.SetAnswer("copies", old)
-		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(aside))
-		return nil
-	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete copy of each session stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(aside))
-	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
-		return err
-	}
-	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
-		freed, err := k.Thin(ctx, p)
-		if err != nil {
-			return err
-		}
-		env.SetAnswer("copies", freed.States)
-		env.Say("%s %s (%s).", term.Good("Deleted"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
-		return removeDamaged(env, aside)
-	})
 }

@@ -50,7 +50,7 @@ func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
 	for day := time.NewTicker(24 * time.Hour); ; {
 		freed, err := env.Opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
 		if err == nil {
-			_, err = frame.Sweep(ctx, env, false)
+			_, err = frame.Sweep(ctx, env)
 		}
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)
