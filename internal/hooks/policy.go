@@ -48,7 +48,7 @@ func execute(ctx context.Context, h *live.Hook, a action) (err error) {
 	case actModel, actCool: // these are not calls to the agent
 	}
 	if err != nil {
-		h.Log().Warn("carrying out what a policy decided", "session", a.session, "error", err)
+		h.Log().Warn("carrying out an action", "session", a.session, "error", err)
 	}
 	return err
 }

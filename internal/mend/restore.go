@@ -42,7 +42,7 @@ type Restorable struct {
 	Now     int         // how many messages it has
 	Copied  int         // how many messages the fullest copy has; 0 for none
 
-	Other string          // the path of the other store that has it, if State is Elsewhere
+	Other string          // the path of the other store that has it, if State is Elsewhere or PromptsOnly
 	Gone  *change.StoreID // its store, if that is missing; else nil
 
 	// The newest complete copy with the missing records, if the session's own are not enough. A list holds no
@@ -516,7 +516,7 @@ type Restored struct {
 	State    string      // its present state, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // the copy that is restored; nil if the session's own records are enough
 	Unread   string      // the part that could not be read and is not restored; "" for none
-	Other    string      // the path of the other store that has it, if State is Elsewhere
+	Other    string      // the path of the other store that has it, if State is Elsewhere or PromptsOnly
 	Beside   *keep.State // the copy with the most messages, if it has more than From; or the newest, if it has fewer
 	Joined   bool        // the present content of the session stays, and the missing records are added
 	Now      int         // how many messages the session has now

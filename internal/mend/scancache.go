@@ -15,8 +15,8 @@ import (
 	"mend/internal/userdir"
 )
 
-// lookAt is the size in bytes of the largest file that [Store.Look] checks completely.
-const lookAt = 100 << 20
+// maxChecked is the size in bytes of the largest file that [Store.Look] checks completely.
+const maxChecked = 100 << 20
 
 // Look scans all sessions for at most the given time, which is enough if little has changed since the last scan, and
 // returns the summary; nil if the time was too short. The error is from listing the sessions.
@@ -27,7 +27,7 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) 
 	heads, err := cached.Sessions(limited)
 	var s Summary
 	if err == nil {
-		largest := int64(lookAt)
+		largest := int64(maxChecked)
 		if cached.pass.knownDamage() != "" {
 			largest = 0
 		}
