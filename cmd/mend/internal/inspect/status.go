@@ -561,6 +561,7 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 	s := keepStatusJSON{Automatic: frame.KeepsAutomatically(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedCopies(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
+	var counts []func() // read sessions without a copy: after the search for losses, which must not lack the time
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		s.Bytes = k.Size()
 		for _, client := range clients {
@@ -579,7 +580,8 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 				return err
 			}
 			if coverage.Sessions = len(heads); len(complete) > 0 || s.Automatic {
-				coverage.Sessions = client.Copyable(look, heads, complete)
+				at := len(s.Agents)
+				counts = append(counts, func() { s.Agents[at].Sessions = client.Copyable(look, heads, complete) })
 			}
 			for _, whole := range complete {
 				if whole {
@@ -603,6 +605,9 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 					}
 				}
 			}
+		}
+		for _, count := range counts {
+			count()
 		}
 		storeless, err := frame.ListWithoutStore(ctx, env, clients, k)
 		for _, x := range storeless {
