@@ -83,22 +83,13 @@ func (d *Dir) Names() ([]string, error) {
 // Read returns the entry with its content if it is a regular file of at most max
 // bytes. The buffer is not used.
 func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
-	e, before, err := d.lstat(name)
-	e.TooLarge = e.IsFile() && e.Size > max
-	if err != nil || !e.IsFile() || e.TooLarge {
-		return e, err
-	}
-	f, err := d.r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	f, e, err := d.Open(name)
+	if f == nil {
 		return e, err
 	}
 	defer f.Close()
-	after, err := f.Stat()
-	if err == nil && !os.SameFile(before, after) {
-		err = fmt.Errorf("%s: replaced while it was opened", path.Join(d.Path, name))
-	}
-	if err != nil {
-		return e, err
+	if e.TooLarge = e.Size > max; e.TooLarge {
+		return e, nil
 	}
 	e.Data, e.TooLarge, err = readAll(f, e.Size, max)
 	return e, err
@@ -107,12 +98,28 @@ func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
 // Open opens a regular file for reading in chunks. The file is nil if the entry is not a regular file or does not
 // exist.
 func (d *Dir) Open(name string) (*os.File, Entry, error) {
-	e, _, err := d.lstat(name)
+	return d.openFile(name, os.O_RDONLY|syscall.O_NONBLOCK)
+}
+
+// openFile opens a regular file. The file is nil if the entry is not a regular file or does not exist.
+func (d *Dir) openFile(name string, flag int) (*os.File, Entry, error) {
+	e, before, err := d.lstat(name)
 	if err != nil || !e.IsFile() {
 		return nil, e, err
 	}
-	f, err := d.r.Open(name)
-	return f, e, err
+	f, err := d.r.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, e, err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("%s: replaced while it was opened", path.Join(d.Path, name))
+	}
+	if err != nil {
+		f.Close()
+		return nil, e, err
+	}
+	return f, e, nil
 }
 
 // Stat returns the entry without its content.
@@ -162,26 +169,16 @@ func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 
 // OpenAppend opens a regular file for reading and for writing at its end.
 func (d *Dir) OpenAppend(name string) (*os.File, error) {
-	e, before, err := d.lstat(name)
-	if err != nil {
-		return nil, err
+	f, e, err := d.openFile(name, os.O_RDWR|os.O_APPEND)
+	switch {
+	case f != nil || err != nil:
+		return f, err
+	case !e.Exists:
+		err = fs.ErrNotExist
+	default:
+		err = errors.New(e.ReadProblem())
 	}
-	if !e.IsFile() {
-		return nil, &fs.PathError{Op: "open", Path: path.Join(d.Path, name), Err: errors.New(e.ReadProblem())}
-	}
-	f, err := d.r.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return nil, err
-	}
-	after, err := f.Stat()
-	if err == nil && !os.SameFile(before, after) {
-		err = fmt.Errorf("%s: replaced while it was opened", path.Join(d.Path, name))
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return nil, &fs.PathError{Op: "open", Path: path.Join(d.Path, name), Err: err}
 }
 
 // OpenToSync opens a regular file to be made durable. On Windows this needs the right to write.
