@@ -30,7 +30,7 @@ type Record struct {
 	CWD         string
 	Entrypoint  string // what started Claude Code: "cli" for its screen, "sdk-…" for print mode and for other programs
 
-	Meta, Summary, APIError bool
+	Meta, Summary, APIError, Virtual bool
 
 	// The fields of a last-prompt record: its leaf, whether the user chose that leaf, and whether to go back in the
 	// conversation.
@@ -150,6 +150,8 @@ func (r *Record) set(name string, v jsonedit.Value) {
 	case "message":
 		r.message = v
 		r.MessageID, r.Model, r.content = v.TextAt("id"), v.TextAt("model"), v.Get("content")
+	case "isVirtual":
+		r.Virtual = isTrue(v)
 	case "isApiErrorMessage":
 		r.APIError = isTrue(v)
 	case "isCompactSummary":
@@ -201,7 +203,7 @@ func (r *Record) IsLoadable() bool {
 
 // isSent reports whether the record is a prompt, an answer or the output of a command that Claude Code sends.
 func (r *Record) isSent() bool {
-	return r.isCommand() || r.IsMessage() && !r.IsSynthetic() && r.IsLoadable()
+	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.IsLoadable()
 }
 
 // isCommand reports whether the record is the output of a command of Claude Code.
@@ -330,7 +332,7 @@ func (r *Record) Title() string {
 // Sendable returns how many blocks of the record Claude Code sends if the record is in the conversation and
 // undamaged.
 func (r *Record) Sendable() (n int) {
-	if !r.IsMessage() || r.IsSynthetic() {
+	if !r.IsMessage() || r.Virtual || r.IsSynthetic() {
 		return 0
 	}
 	for _, b := range r.Blocks() {

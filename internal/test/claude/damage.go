@@ -375,6 +375,7 @@ var Damages = []Damage{
 	}},
 	{Name: "last marked as a subagent's", Reported: true, Apply: sidechain(answer7)},
 	{Name: "one marked as a subagent's", Apply: sidechain(think3)},
+	{Name: "one that is only shown", Apply: record(answer5, func(r map[string]any) { r["isVirtual"] = true })},
 	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) {
 		t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) })
 	}},
