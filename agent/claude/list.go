@@ -71,8 +71,7 @@ func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	return nil
 }
 
-// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent of
-// version
+// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent of version
 // 2.0.
 func isTranscript(name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)

@@ -94,8 +94,8 @@ func (s *store) readRegistered() (all []registeredProcess) {
 	return all
 }
 
-// recent is how long a process of another machine or container, which cannot be inspected, counts as running after its
-// last write.
+// recent is the time after its last write in which a process of another machine or container counts as running. mend
+// cannot inspect such a process.
 const recent = 10 * time.Minute
 
 func (p *registeredProcess) wroteRecently() bool {

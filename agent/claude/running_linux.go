@@ -19,8 +19,7 @@ func (p *registeredProcess) isRunning() bool {
 	return err == nil && (p.ProcStart == "" || strconv.FormatInt(ticks, 10) == p.ProcStart)
 }
 
-// Ancestors returns the processes that wait for this one: its parent, the parent's parent, and so
-// on.
+// Ancestors returns the processes that wait for this one: its parent, the parent's parent, and so on.
 func Ancestors() (all []int) {
 	for pid := os.Getppid(); pid > 1 && !slices.Contains(all, pid); {
 		all = append(all, pid)

@@ -15,8 +15,8 @@ func (p *registeredProcess) isRunning() bool {
 	return err == nil
 }
 
-// Ancestors returns the known processes that wait for this one: its parent, and the one that Claude
-// Code names in the environment of hooks.
+// Ancestors returns the known processes that wait for this one: its parent, and the process that Claude Code names in the
+// environment of hooks.
 func Ancestors() []int {
 	all := []int{os.Getppid()}
 	if pid, err := strconv.Atoi(os.Getenv("CLAUDE_PID")); err == nil && pid > 1 {

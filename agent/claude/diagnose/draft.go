@@ -30,8 +30,7 @@ func (e edits) clone() edits {
 // leafOf returns where the conversation should continue.
 func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 
-// apply sets the lines of the case: the stored lines and the lines to append, or the whole
-// transcript.
+// apply sets the lines of the state: the stored lines and the lines to append, or the whole rewritten transcript.
 func (c *State) apply() {
 	b, e := c.base, c.edits
 	if e.inPlace || len(e.aside) > 0 {

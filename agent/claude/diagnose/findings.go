@@ -43,8 +43,7 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	return nil
 }
 
-// maxDrafts limits the number of drafts of a transcript: each is loaded again, and independent
-// findings share one.
+// maxDrafts limits the number of drafts of a transcript: each is loaded again. Independent findings share a draft.
 const maxDrafts = 256
 
 // Faults implements [repair.State].

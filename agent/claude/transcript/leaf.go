@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// relinkPreserved links the records that the last compaction preserves after its anchor. If any
-// compaction preserves records, or the file is large, the other records before the last compaction
-// are dropped, unless a preserved record is missing.
+// relinkPreserved links the records that the last compaction preserves after its anchor. If any compaction preserves
+// records, or the file is large, it drops the other records before the last compaction, unless a preserved record is
+// missing.
 func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
 	for i, r := range c.order {
@@ -184,8 +184,7 @@ func (c *Conversation) canReach(from, to string) bool {
 	return false
 }
 
-// answerOf returns the id of the answer that a result, or a note after a result, belongs to; "" for
-// other records.
+// answerOf returns the id of the answer that a result, or a note after a result, belongs to; "" for other records.
 func (c *Conversation) answerOf(uuid string) string {
 	r := c.Record(uuid)
 	for n := 0; r != nil && !c.dropped[r.UUID] && n < len(c.order); n++ {

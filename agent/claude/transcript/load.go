@@ -120,7 +120,7 @@ func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
 // preserved records after the compaction.
 func (c *Conversation) Parent(r *Record) string { return c.parent[r.UUID] }
 
-// A readState has what the lines of a file say about where the conversation ends.
+// A readState has the contents of a file that determine where the conversation ends.
 type readState struct {
 	last       string // the last record of the main chain
 	checkpoint string // the leaf of the last last-prompt record

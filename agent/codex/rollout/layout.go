@@ -19,8 +19,8 @@ const (
 const (
 	// Suffix ends the names of rollouts.
 	Suffix = ".jsonl"
-	// Compressed follows Suffix in the names of rollouts that Codex has compressed. Codex reads them,
-	// and decompresses one that it continues.
+	// Compressed follows Suffix in the names of rollouts that Codex has compressed. Codex reads them, and decompresses a
+	// rollout that it continues.
 	Compressed = ".zst"
 )
 
