@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 
@@ -173,10 +174,10 @@ func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
 // or has no staged file.
 func (tx *transaction) openStaged(folder string) (*safedir.Dir, string, error) {
 	d, err := tx.root.Sub(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
 	if err != nil {
-		if isMissing(err) {
-			err = nil
-		}
 		return nil, "", err
 	}
 	err = tx.own.FinishExchanges(d)

@@ -14,8 +14,6 @@ import (
 	"mend/internal/stage"
 )
 
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
 // Settle determines from the contents how far a change came, and finishes or reverts it. It may be interrupted at any
 // point and called again. An append is committed if all its lines are present; otherwise the lines that are present are
 // removed. A replacement is committed if the new transcript is in place. An error means that the change is still
@@ -99,7 +97,7 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 // sync.
 func (tx *transaction) syncTarget() error {
 	f, err := tx.dir.OpenToSync(tx.name)
-	if isMissing(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
