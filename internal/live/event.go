@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"mend/change"
 )
@@ -43,9 +42,8 @@ type update struct {
 	answered  bool   // the model ended the turn; otherwise the agent may have given up
 	deleted   bool
 
-	at          time.Time // when it was reported
-	recoverable bool      // the failure is one that the Hook recovers
-	tooLong     bool      // the request was too long, and sessions are trimmed
+	recoverable bool // the failure is one that the Hook recovers
+	tooLong     bool // the request was too long, and sessions are trimmed
 }
 
 // Properties are the relevant members of events of all types.

@@ -59,7 +59,7 @@ func (w *Watch) Accept(e Event) {
 	if u.session == "" {
 		return
 	}
-	if u.at = time.Now(); u.failure != nil {
+	if u.failure != nil {
 		u.recoverable = w.IsRecoverableError(u.failure.Error)
 		u.tooLong = w.opt.TrimOverflow && w.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong
 	}
@@ -80,7 +80,7 @@ func (w *Watch) Accept(e Event) {
 	}
 	q := Situation{Cause: cause, Head: change.Head{ID: u.session}}
 	if u.failure != nil {
-		q.Failure, q.At = *u.failure, u.at
+		q.Failure, q.At = *u.failure, time.Now()
 	}
 	w.queueLocked(q)
 }
