@@ -126,10 +126,6 @@ func SpaceOf(ctx context.Context, store Reader, parts [][2]string) (s Space, err
 	for _, h := range heads {
 		o.sessions[h.ID] = h.ID
 	}
-	// Messages are named by their own files, and their parts by the messages.
-	if err := walkFiles(ctx, root, func(names []string, _ string, _ int64) { o.sessionOf(names) }); err != nil {
-		return s, err
-	}
 	sums, images := map[string]int64{}, int64(0)
 	err = walkFiles(ctx, root, func(names []string, path string, size int64) {
 		i := slices.IndexFunc(parts, func(p [2]string) bool { return p[0] == names[0] || p[0] == "" })
@@ -156,7 +152,8 @@ func SpaceOf(ctx context.Context, store Reader, parts [][2]string) (s Space, err
 	return s, err
 }
 
-// walkFiles calls each for the regular files below root, with the names in their paths. It follows no link.
+// walkFiles calls each for the regular files below root, in lexical order, with the names in their paths. It follows no
+// link.
 func walkFiles(ctx context.Context, root string, each func(names []string, path string, size int64)) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -174,7 +171,7 @@ func walkFiles(ctx context.Context, root string, each func(names []string, path 
 // owners find the session that a file belongs to.
 type owners struct {
 	sessions map[string]string // each id to itself, so that messages does not keep whole paths in memory
-	messages map[string]string // the sessions of the messages seen so far
+	messages map[string]string // the sessions of the messages seen so far: they are listed before their parts
 }
 
 // sessionOf returns the session of a file, "" for none.
