@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"io/fs"
 	"time"
 
@@ -92,12 +91,3 @@ type Event struct {
 	Repaired func(h change.Head, why, entry string) string        // the text for a user whose session was repaired
 	Answer   func(text string) ([]byte, error)                    // encodes a text for the agent
 }
-
-// A BaseInstaller is embedded in an [Installer] whose agent starts mend once, and talks to it over a pipe.
-type BaseInstaller struct{}
-
-// Warnings implements [Installer].
-func (BaseInstaller) Warnings([]byte) []string { return nil }
-
-// Event implements [Installer].
-func (BaseInstaller) Event([]byte) (Event, error) { return Event{}, errors.ErrUnsupported }

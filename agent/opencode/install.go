@@ -5,6 +5,7 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,10 +38,13 @@ func (a Agent) Resume(id string) []string { return []string{a.Name(), "-s", id} 
 func (Agent) Reload(string) string { return "" }
 
 // A plugin is a single file that belongs to mend.
-type plugin struct {
-	agent.BaseInstaller
-	program *program
-}
+type plugin struct{ program *program }
+
+// Warnings implements [agent.Installer].
+func (plugin) Warnings([]byte) []string { return nil }
+
+// Event implements [agent.Installer]. The plugin talks to one process of mend until OpenCode ends.
+func (plugin) Event([]byte) (agent.Event, error) { return agent.Event{}, errors.ErrUnsupported }
 
 func (p plugin) Installation() agent.Installation {
 	return agent.Installation{
