@@ -111,10 +111,10 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 	return spoiledBlocks(previous.Whole(), q.Whole())
 }
 
-// settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,
-// settleBound removes it and returns the resulting case. It also returns the number of invalid blocks, nil for none.
-// The error explains why a block cannot be removed.
-func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
+// removeSpoiled removes the thinking that a plan invalidates if the agent would send it and the provider would refuse
+// it. It returns the resulting case and the number of invalid blocks, nil for none. The error explains why a block
+// cannot be removed.
+func removeSpoiled(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
 		return after, nil, nil
@@ -125,7 +125,7 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	}
 	gone := map[key]bool{}
 	for _, t := range spoiled {
-		gone[key{boundRule, identity(t), t.Ref()}] = true
+		gone[boundKey(t)] = true
 	}
 	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
 	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool { return gone[f.key()] }, auto)
@@ -164,23 +164,24 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 	return trials, o
 }
 
-// boundFrom selects the findings of the error's rule: the block that the error names and all later ones, or all blocks
-// if it names none. If only the named block were removed, the later ones would lack the thinking before them.
-func boundFrom(c *Case, e APIError) func(Finding) bool {
+// boundFilter returns a filter that selects the findings of the error's rule: at the block that the error names and all
+// later ones, or at all blocks if it names none. If only the named block were removed, the later ones would lack the
+// thinking before them.
+func boundFilter(c *Case, e APIError) func(Finding) bool {
 	q, _ := c.Next()
-	selected := map[change.Ref]map[string]bool{}
+	selected := map[key]bool{}
 	for n, t := range q.Turns {
 		for m, b := range t.Blocks {
 			if b.IsThinking() && (n > e.Index || n == e.Index && m >= e.Block) {
-				if selected[b.Ref()] == nil {
-					selected[b.Ref()] = map[string]bool{}
-				}
-				selected[b.Ref()][identity(b)] = true
+				selected[boundKey(b)] = true
 			}
 		}
 	}
-	return func(f Finding) bool { return len(selected) == 0 || selected[f.Ref][f.Detail] }
+	return func(f Finding) bool { return len(selected) == 0 || selected[f.key()] }
 }
+
+// boundKey returns the key of the finding of the rule at a block.
+func boundKey(b *request.Block) key { return key{boundRule, identity(b), b.Ref()} }
 
 func whyBound(*Fault) string {
 	return "The conversation before this thinking block has changed since the model wrote it, and the provider accepts " +

@@ -112,7 +112,7 @@ func isAboutThinking(e APIError) bool {
 // newest message.
 func locate(c *Case, e APIError, found []Finding) (named func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
-		return boundFrom(c, e), true
+		return boundFilter(c, e), true
 	}
 	l := locator{c: c, e: e, found: found, messages: c.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {

@@ -84,7 +84,7 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 	var bound *change.BoundThinking
 	if t.c != c {
 		var err error
-		if r.After, bound, err = settleBound(c, t.c, req.Unattended); err != nil {
+		if r.After, bound, err = removeSpoiled(c, t.c, req.Unattended); err != nil {
 			return Result{}, fmt.Errorf("planning for %s: %w", id, err)
 		}
 	}

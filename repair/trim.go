@@ -102,7 +102,7 @@ func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
 	}
 	after, t := trim(c, r)
-	after, bound, err := settleBound(c, after, false)
+	after, bound, err := removeSpoiled(c, after, false)
 	if err != nil {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w", id, err)
 	}

@@ -93,7 +93,7 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 		after, t = trim(after, TrimRequest{Goal: limit, KeepTurns: DefaultKeepTurns, Protected: r.Protected})
 		u.After, u.Outputs = t.After, t.Outputs
 	}
-	after, bound, err := settleBound(c, after, false)
+	after, bound, err := removeSpoiled(c, after, false)
 	if err != nil {
 		return u, err
 	}

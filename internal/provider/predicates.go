@@ -146,7 +146,7 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 }
 
 // CallWithoutResult finds turns with calls without results at the start of the next turn, and calls that are followed
-// by another type of block in their turn. The violating records are between the calls and their results, then the
+// by another type of block in their turn. A violation lists the records between the calls and their results, then the
 // calls' own.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
@@ -202,8 +202,8 @@ func addLeadingResults(ids map[string]bool, t request.Turn) {
 	}
 }
 
-// RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both. The violating records are
-// the later call's, then the earlier call's.
+// RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both. A violation lists the
+// record of the later call, then the record of the earlier one.
 func RepeatedID(counts func(earlier, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		type place struct {
