@@ -108,12 +108,10 @@ func (c *Case) Calls() Calls {
 func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	seen := map[blockKey]bool{} // if an answer has several records, each of them yields the same message
 	for _, ref := range c.Messages() {
-		for _, step := range c.Stored(ref).Steps {
-			for _, b := range step {
-				if at := keyOf(b); !seen[at] {
-					if seen[at] = true; !yield(b) {
-						return
-					}
+		for _, b := range c.Stored(ref).Blocks() {
+			if at := keyOf(b); !seen[at] {
+				if seen[at] = true; !yield(b) {
+					return
 				}
 			}
 		}

@@ -104,11 +104,9 @@ func fixLoopThinking(x *Fault) []Fix {
 func (x *Fault) closeLoop() Fix {
 	message := messageRef(x.Ref)
 	q, _ := x.Next()
-	for _, t := range q.Turns {
-		for _, b := range t.Blocks {
-			if isCall(b) {
-				message = messageRef(b.Ref())
-			}
+	for b := range q.Blocks {
+		if isCall(b) {
+			message = messageRef(b.Ref())
 		}
 	}
 	text := x.Texts.Placeholder

@@ -14,14 +14,12 @@ import (
 func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {
-		for _, t := range q.Turns {
-			for _, b := range t.Blocks {
-				if b.Source != nil && match(b) {
-					fs = append(fs, Finding{
-						Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b),
-						candidate: b,
-					})
-				}
+		for b := range q.Blocks {
+			if b.Source != nil && match(b) {
+				fs = append(fs, Finding{
+					Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b),
+					candidate: b,
+				})
 			}
 		}
 	}

@@ -138,11 +138,9 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 // sentBlocks returns the stored blocks of the agent's current request, and its violations.
 func sentBlocks(c *Case) (all []*request.Block, refused []request.Violation) {
 	q, refused := c.Current()
-	for _, t := range q.Whole().Turns {
-		for _, b := range t.Blocks {
-			if b.Source != nil {
-				all = append(all, b)
-			}
+	for b := range q.Whole().Blocks {
+		if b.Source != nil {
+			all = append(all, b)
 		}
 	}
 	return all, refused

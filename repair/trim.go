@@ -208,11 +208,9 @@ type trimming struct {
 // that an agent sends separately from its result counts with the result.
 func sizesOf(q request.Request) map[blockKey]int {
 	sizes := map[blockKey]int{}
-	for _, t := range q.Turns {
-		for _, b := range t.Blocks {
-			if b.Type != request.ToolUse {
-				sizes[keyOf(b)] += b.Tokens()
-			}
+	for b := range q.Blocks {
+		if b.Type != request.ToolUse {
+			sizes[keyOf(b)] += b.Tokens()
 		}
 	}
 	return sizes
@@ -252,19 +250,17 @@ type call struct{ tool, input string }
 func (x *trimming) results() (all []result) {
 	calls := map[string]call{}          // by id, newest so far
 	newest := map[call]*request.Block{} // results by call
-	for _, t := range x.q.Turns {
-		for _, b := range t.Blocks {
-			switch {
-			case b.Type == request.ToolUse:
-				calls[b.ToolID] = call{b.ToolName, b.InputText()}
-			case b.Type == request.ToolResult && b.Source != nil && !b.Error:
-				r := result{
-					TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[keyOf(b)]}, b, calls[b.ToolID],
-				}
-				newest[r.call] = b
-				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
-					all = append(all, r)
-				}
+	for b := range x.q.Blocks {
+		switch {
+		case b.Type == request.ToolUse:
+			calls[b.ToolID] = call{b.ToolName, b.InputText()}
+		case b.Type == request.ToolResult && b.Source != nil && !b.Error:
+			r := result{
+				TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[keyOf(b)]}, b, calls[b.ToolID],
+			}
+			newest[r.call] = b
+			if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
+				all = append(all, r)
 			}
 		}
 	}
@@ -306,20 +302,18 @@ type content struct {
 // equal ones the oldest. Summaries of compactions stay: they are all that the model knows about earlier messages.
 func (x *trimming) contents() (all []content) {
 	seen := map[blockKey]bool{}
-	for _, t := range x.q.Turns {
-		for _, sent := range t.Blocks {
-			id := keyOf(sent)
-			size := x.sizes[id]
-			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] ||
-				seen[id] {
-				continue
-			}
-			seen[id] = true
-			m := x.c.Stored(id.ref)
-			if _, b := m.Step(id.ref, id.index); b != nil && !m.Summary {
-				if o := (content{removedOf(b, size), b}); o.Tokens >= minRemoved {
-					all = append(all, o)
-				}
+	for sent := range x.q.Blocks {
+		id := keyOf(sent)
+		size := x.sizes[id]
+		if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] ||
+			seen[id] {
+			continue
+		}
+		seen[id] = true
+		m := x.c.Stored(id.ref)
+		if _, b := m.Step(id.ref, id.index); b != nil && !m.Summary {
+			if o := (content{removedOf(b, size), b}); o.Tokens >= minRemoved {
+				all = append(all, o)
 			}
 		}
 	}
@@ -342,14 +336,12 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 		if x.kept[ref.Message] {
 			continue
 		}
-		for _, step := range x.c.Stored(ref).Steps {
-			for _, b := range step {
-				if !large[b.Ref()] || !mayHaveFile(b) ||
-					!apply(d, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
-					continue
-				}
-				t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
+		for _, b := range x.c.Stored(ref).Blocks() {
+			if !large[b.Ref()] || !mayHaveFile(b) ||
+				!apply(d, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
+				continue
 			}
+			t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
 		}
 	}
 	if len(t.Removed) == 0 {

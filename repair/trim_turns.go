@@ -89,10 +89,8 @@ func (x *trimming) turns(q request.Request) (all []turn) {
 		isPrompt[ref] = true
 	}
 	x.ofMessage = map[string]int{}
-	for _, t := range q.Turns {
-		for _, b := range t.Blocks {
-			x.ofMessage[b.Ref().Message] += b.Tokens()
-		}
+	for b := range q.Blocks {
+		x.ofMessage[b.Ref().Message] += b.Tokens()
 	}
 	counted := map[string]bool{}
 	for _, ref := range x.c.Messages() {

@@ -166,10 +166,8 @@ const (
 // Tokens returns the estimated size of the request without the system prompt and the descriptions of tools.
 func (r Request) Tokens() int {
 	n := 0
-	for _, t := range r.Turns {
-		for _, b := range t.Blocks {
-			n += b.Tokens()
-		}
+	for b := range r.Blocks {
+		n += b.Tokens()
 	}
 	return n
 }
