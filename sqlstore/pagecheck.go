@@ -119,21 +119,12 @@ func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 			}
 		} else if !checked[t.Name] {
 			checked[t.Name] = true
-			if err := c.checkTable(file, t.Name); err != nil {
+			if err := c.checkIntegrity(file, sqlite3.QuoteIdentifier(t.Name)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// checkTable makes SQLite check the free list, and every row and every index of a table.
-func (c *Conn) checkTable(file, name string) error {
-	found, err := c.Strings("PRAGMA integrity_check(" + sqlite3.QuoteIdentifier(name) + ")")
-	if found = damageLines(found, nil); err == nil && len(found) > 0 {
-		err = damagedError{c.describeDamage(file, found)}
-	}
-	return err
 }
 
 // An entryQuery finds a row's entry in an index. Its arguments are the rowid and the columns.
