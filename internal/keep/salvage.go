@@ -118,12 +118,12 @@ func (s *salvager) run(path string) error {
 	if err == nil {
 		err = s.k.Flush()
 	}
-	var stay []State
+	var kept []State
 	if err == nil {
-		stay, err = s.k.States(Query{})
+		kept, err = s.k.States(Query{})
 	}
 	if err == nil {
-		_, err = s.k.remove(s.ctx, nil, stay, 0) // chunks of lost states
+		_, err = s.k.remove(s.ctx, nil, kept, 0) // chunks of lost states
 	}
 	return err
 }

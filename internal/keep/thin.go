@@ -39,11 +39,11 @@ type Freed struct {
 //
 // It also removes leftovers of a crash, and compacts the file if more than a fifth of it, and more than 4 MiB, is free.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
-	gone, stay, err := k.thin(p)
+	removed, kept, err := k.thin(p)
 	if err != nil {
 		return Freed{}, err
 	}
-	freed, err := k.remove(ctx, gone, stay, p.MaxBytes)
+	freed, err := k.remove(ctx, removed, kept, p.MaxBytes)
 	if err == nil {
 		err = k.file.Update("thinned", func(w *boltfile.Tx) error {
 			return w.Put(boltfile.Meta, []byte(keyThinned), boltfile.U64(uint64(k.opts.Now().Unix())))
@@ -57,24 +57,24 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 
 // Old returns the states that Thin would remove, without those that MaxBytes removes.
 func (k *Keep) Old(p Policy) ([]State, error) {
-	gone, _, err := k.thin(p)
-	return gone, err
+	removed, _, err := k.thin(p)
+	return removed, err
 }
 
 // thin returns the states to remove and to keep, not counting MaxBytes.
-func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
+func (k *Keep) thin(p Policy) (removed, kept []State, err error) {
 	states, err := k.States(Query{})
 	for _, group := range groupBySession(states) {
-		kept := p.thin(group)
+		selected := p.thin(group)
 		for i, s := range group {
-			if kept[i] || !p.Of.matches(&s) {
-				stay = append(stay, s)
+			if selected[i] || !p.Of.matches(&s) {
+				kept = append(kept, s)
 			} else {
-				gone = append(gone, s)
+				removed = append(removed, s)
 			}
 		}
 	}
-	return gone, stay, err
+	return removed, kept, err
 }
 
 // ThinDue reports whether the last Thin is at least that long ago.
@@ -101,9 +101,9 @@ func (k *Keep) finishErasing() error {
 	if _, erasing, err := k.file.Mark(keyErasing); err != nil || !erasing {
 		return err
 	}
-	stay, err := k.States(Query{})
+	kept, err := k.States(Query{})
 	if err == nil {
-		_, err = k.remove(k.opts.Context, nil, stay, 0)
+		_, err = k.remove(k.opts.Context, nil, kept, 0)
 	}
 	if err == nil {
 		err = k.file.Compact(k.opts.Context, keyErasing)
@@ -118,15 +118,15 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 	if err != nil {
 		return Freed{}, err
 	}
-	gone := map[uint64]bool{}
+	removed := map[uint64]bool{}
 	for _, s := range states {
-		gone[s.seq] = true
+		removed[s.seq] = true
 	}
-	stay := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return gone[s.seq] })
+	kept := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return removed[s.seq] })
 	err = k.file.Update("erase", func(w *boltfile.Tx) error { return w.Put(boltfile.Meta, []byte(keyErasing), []byte{1}) })
 	var freed Freed
 	if err == nil {
-		freed, err = k.remove(ctx, states, stay, 0)
+		freed, err = k.remove(ctx, states, kept, 0)
 	}
 	if err == nil {
 		err = k.file.Compact(ctx, keyErasing)
@@ -159,8 +159,8 @@ func groupBySession(states []State) (groups [][]State) {
 
 // permanentStates reports which states of a session always stay.
 func permanentStates(states []State) []bool {
-	stay := make([]bool, len(states))
-	stay[0] = true
+	permanent := make([]bool, len(states))
+	permanent[0] = true
 	newest, most := -1, -1
 	for i := range states {
 		if !states[i].Complete() {
@@ -174,17 +174,17 @@ func permanentStates(states []State) []bool {
 		}
 	}
 	if newest >= 0 {
-		stay[newest], stay[most] = true, true
+		permanent[newest], permanent[most] = true, true
 	}
-	return stay
+	return permanent
 }
 
 // thin reports which states of a session stay. The states are newest first.
 func (p Policy) thin(states []State) []bool {
-	always := permanentStates(states)
-	stay := slices.Clone(always)
+	permanent := permanentStates(states)
+	kept := slices.Clone(permanent)
 	for i := 1; i < len(states); i++ {
-		stay[i] = stay[i] || states[i-1].Lacks(&states[i])
+		kept[i] = kept[i] || states[i-1].Lacks(&states[i])
 	}
 	for _, rule := range []struct {
 		n    int
@@ -200,19 +200,19 @@ func (p Policy) thin(states []State) []bool {
 				if n++; n > rule.n {
 					break
 				}
-				last, stay[i] = slot, true
+				last, kept[i] = slot, true
 			}
 		}
 	}
 	for i := range states {
-		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
+		kept[i] = kept[i] && (permanent[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
 	}
-	return stay
+	return kept
 }
 
-// remove removes states, then the oldest removable ones until the rest is at most most bytes, and then all blobs that
-// no state needs.
-func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (freed Freed, err error) {
+// remove removes the states in removed, then the oldest removable ones in kept until the rest has at most maxBytes (0:
+// no limit), and then all blobs that no state needs.
+func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64) (freed Freed, err error) {
 	if err := errors.Join(k.Flush(), k.file.CheckWritable()); err != nil {
 		return freed, err
 	}
@@ -220,28 +220,28 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		return freed, err
 	}
 	l := refCounter{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
-	for i := range stay {
-		if err := errors.Join(l.add(&stay[i]), ctx.Err()); err != nil {
+	for i := range kept {
+		if err := errors.Join(l.add(&kept[i]), ctx.Err()); err != nil {
 			return freed, err
 		}
 	}
 	if err := l.measure(); err != nil {
 		return freed, err
 	}
-	if most > 0 && l.total > most {
-		for _, s := range slices.Backward(removable(stay)) { // oldest first
-			if l.total <= most {
+	if maxBytes > 0 && l.total > maxBytes {
+		for _, s := range slices.Backward(removable(kept)) { // oldest first
+			if l.total <= maxBytes {
 				break
 			}
 			if err := l.drop(&s); err != nil {
 				return freed, err
 			}
-			gone = append(gone, s)
+			removed = append(removed, s)
 		}
 	}
-	for some := range slices.Chunk(gone, maxRemoved) {
+	for batch := range slices.Chunk(removed, maxRemoved) {
 		err := k.file.Update("forget", func(w *boltfile.Tx) error {
-			for _, s := range some {
+			for _, s := range batch {
 				err := errors.Join(w.Del(bucketStates, boltfile.U64(s.seq)), w.Del(bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)))
 				if err != nil {
 					return err
@@ -252,7 +252,7 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		if err != nil {
 			return freed, err
 		}
-		freed.States += len(some)
+		freed.States += len(batch)
 	}
 	freed.Left = l.total
 	if err := k.sweep(ctx, l.uses, &freed); err != nil {
@@ -274,9 +274,9 @@ const (
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
 	for _, group := range groupBySession(states) {
-		stay := permanentStates(group)
+		permanent := permanentStates(group)
 		for i, s := range group {
-			if !stay[i] {
+			if !permanent[i] {
 				all = append(all, s)
 			}
 		}
