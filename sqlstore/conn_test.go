@@ -65,7 +65,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestDamagedHeader: a file with a damaged header is opened if it may be a database, so that its content can be salvaged.
+// TestDamagedHeader: a file with a damaged header is opened if it may be a database, so that its content can be
+// salvaged.
 func TestDamagedHeader(t *testing.T) {
 	whole, _ := dbtest.Unpack(t, "1.18.33")
 	pages := dbtest.Files(t, whole)[dbtest.Name]

@@ -227,8 +227,8 @@ func TestVirtualTable(t *testing.T) {
 	}
 }
 
-// TestDamageNames: the check of the file names the damaged tables and indexes, and the tables that they belong to if nothing else is
-// damaged.
+// TestDamageNames: the check of the file names the damaged tables and indexes, and the tables that they belong to if
+// nothing else is damaged.
 func TestDamageNames(t *testing.T) {
 	whole, _ := dbtest.Unpack(t, "1.18.33")
 	pages := treePages(t, whole)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPageCheck feeds pages of 512 bytes, of which 16 are reserved: the header and the free list with the pages 2, 3 and
-// 200, and then pages that are in use.
+// TestPageCheck feeds pages of 512 bytes, of which 16 are reserved: the header and the free list with the pages 2, 3
+// and 200, and then pages that are in use.
 func TestPageCheck(t *testing.T) {
 	const size = 512
 	leaf := make([]byte, size)

@@ -191,7 +191,8 @@ func TestCheckSpace(t *testing.T) {
 	}
 }
 
-// TestOwnerOfSideFiles: side files that root makes belong to the owner of the database, who could not write to them else.
+// TestOwnerOfSideFiles: side files that root makes belong to the owner of the database. Otherwise the owner could not
+// write to them.
 func TestOwnerOfSideFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to other users")

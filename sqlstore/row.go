@@ -148,8 +148,8 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 	return found, err
 }
 
-// wholeRow returns a result row of [Table.SelectRow], with the rows of TableSpec.With as its data: for each its length as
-// a uvarint, and its image, whose data is the name of the table.
+// wholeRow returns a result row of [Table.SelectRow], with the rows of TableSpec.With as its data: for each its length
+// as a uvarint, and its image, whose data is the name of the table.
 func (c *Conn) wholeRow(t *Table, st *sqlite3.Stmt, id string, b *RowBuffer) (change.Record, error) {
 	r := t.Row(st, b)
 	var other RowBuffer

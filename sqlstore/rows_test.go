@@ -127,8 +127,8 @@ func TestRowsRestored(t *testing.T) {
 
 // TestRowsCutAtEveryStep kills a clean and its undo at every step, including those of the journal, and the
 // recovery after it: then either all rows are in the database, or all are in an archive and none in the
-// database, as the journal says, and nothing else is left. The rows of a session take the same steps as a table: a plain
-// run cuts only the latter.
+// database, as the journal says, and nothing else is left. The rows of a session take the same steps as a table: a
+// plain run cuts only the latter.
 func TestRowsCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, sessions := range []bool{false, true}[:storetest.Count(2, 1)] {
