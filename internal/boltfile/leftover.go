@@ -1,6 +1,9 @@
 package boltfile
 
-import "io"
+import (
+	"io"
+	"os"
+)
 
 // Leftovers calls fn for each item on each leaf page of a file that may be damaged anywhere, in no particular order,
 // until fn returns an error. It follows no pointer except to the continuation of a page. If the list of free pages
@@ -61,12 +64,13 @@ func (m meta) leftover(it Item, fn func(Item) error) error {
 
 // anyMeta returns the fields needed to read the pages of a file, even if both meta pages are damaged.
 func anyMeta(r *source, size int64) meta {
+	page := int64(os.Getpagesize()) // as bbolt chooses it
 	m, err := metaAt(r, 0, 0)
-	for page := int64(minPageSize); err != nil && page <= maxPageSize; page *= 2 {
+	if err != nil {
 		m, err = metaAt(r, page, 1)
 	}
 	if err != nil {
-		m = meta{source: r, pageSize: 4 << 10}
+		m = meta{source: r, pageSize: page}
 	}
 	m.high = uint64(size / m.pageSize)
 	return m
