@@ -71,17 +71,16 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	var list rowList
 	r.size = s.filesSize()
 	err = s.View(ctx, func(c *Conn) error {
-		var f io.WriteCloser = nopCloser{io.Discard}
-		var err error
-		if built != nil {
-			f, err = s.createArchive(area, built)
+		if built == nil {
+			list, err = c.archive(ctx, io.Discard, r)
+			return err
 		}
+		f, err := s.createArchive(area, built)
 		if err != nil {
 			return err
 		}
-		list, err = c.archive(ctx, f, r)
-		if file, ok := f.(*os.File); ok && err == nil {
-			err = errors.Join(s.step("sync "+archiveFile), file.Sync())
+		if list, err = c.archive(ctx, f, r); err == nil {
+			err = errors.Join(s.step("sync "+archiveFile), f.Sync())
 		}
 		return errors.Join(err, f.Close())
 	})
@@ -115,10 +114,6 @@ func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, e
 	}
 	return d.Create(archiveFile, 0o600)
 }
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, error) {
 	selections := []selection{{table: r.Table}}
