@@ -12,20 +12,16 @@ import (
 	"mend/internal/fail"
 )
 
-// A heldError names the processes that have the database open.
-type heldError struct{ who []string }
+// endProgram is the hint for a change that another program prevents.
+const endProgram = "nothing was changed. End that program, then run the command again"
 
-func (e *heldError) Error() string {
+// describeHolders returns a sentence with the processes that have the database open.
+func describeHolders(who []string) string {
 	verb := " has"
-	if len(e.who) > 1 {
+	if len(who) > 1 {
 		verb = " have"
 	}
-	return strings.Join(e.who, " and ") + verb + " the database open"
-}
-
-// Failure gives the error its exit code and its hint, see [fail.Classify].
-func (e *heldError) Failure() (fail.Code, string) {
-	return fail.Refused, "nothing was changed. End that program, then run the command again"
+	return strings.Join(who, " and ") + verb + " the database open"
 }
 
 const tick = 50 * time.Millisecond
@@ -59,7 +55,7 @@ func (s *Store) nameHolders(ctx context.Context, err error) error {
 		return err
 	}
 	if who, errWho := s.Holders(ctx); errWho == nil && len(who) > 0 {
-		return fmt.Errorf("%w: %s", err, (&heldError{who}).Error())
+		return fmt.Errorf("%w: %s", err, describeHolders(who))
 	}
 	return err
 }
@@ -74,7 +70,7 @@ func (s *Store) CheckFree(ctx context.Context) error {
 		return err
 	}
 	if len(who) > 0 {
-		return fmt.Errorf("%s: %w", s.id.Root, &heldError{who})
+		return fail.New(fail.Refused, endProgram, "%s: %s", s.id.Root, describeHolders(who))
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func lockDatabase(path string) (unlock func(), err error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, fail.New(fail.Refused, "nothing was changed. End that program, then run the command again", "another program has locked the database")
+		return nil, fail.New(fail.Refused, endProgram, "another program has locked the database")
 	}
 	return func() { _ = f.Close() }, nil
 }

@@ -24,9 +24,9 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-func TestHeldError(t *testing.T) {
+func TestDescribeHolders(t *testing.T) {
 	for want, who := range map[string][]string{"a has the database open": {"a"}, "a and b have the database open": {"a", "b"}} {
-		if got := (&heldError{who}).Error(); got != want {
+		if got := describeHolders(who); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
