@@ -389,6 +389,7 @@ var Damages = []Damage{
 	{Name: "a record without an id", Apply: record(think3, func(r map[string]any) { r["uuid"] = "" })},
 	{Name: "last answer led by NUL bytes", Shape: "interrupted", Apply: lead(answer33, "\x00\x00\x00")},
 	{Name: "result hangs on an early record", Apply: hang(result7, think5b)},
+	{Name: "result of a parallel call hangs on an early record", Apply: hang(resultA, prompt3)},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
 
 	// Lines in another order.
