@@ -106,7 +106,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!env.CanAsk || env.JSON)
 	if unread != nil && (len(found) == 0 || guessed) { // the session may be in that store
 		if guessed {
-			listCulprits(env, found, culpritRows(env.Terminal, found))
+			listCulprits(env, found)
 		}
 		return x, nil, unread
 	}
@@ -142,7 +142,7 @@ func brokenText(n, all int) string {
 // question or a dry run follows. Without a terminal it returns the error of uncertainCulprit.
 func chooseCulprit(ctx context.Context, env *frame.Env, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.DryRun || len(found) > 1) {
-		listCulprits(env, found, culpritRows(env.Terminal, found))
+		listCulprits(env, found)
 		return culprit.Culprit{}, uncertainCulprit(found, searched)
 	}
 	title := "Which session did this error come from?"
@@ -220,13 +220,13 @@ func setCulprit(env *frame.Env, x culprit.Culprit) {
 }
 
 // listCulprits lists the possible sessions of the error.
-func listCulprits(env *frame.Env, found []culprit.Culprit, rows [][]any) {
+func listCulprits(env *frame.Env, found []culprit.Culprit) {
 	list := []culpritAnswer{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
 	}
 	env.SetAnswers(FixAnswer{Candidates: list})
-	env.PrintRows(rows, "  ")
+	env.PrintRows(culpritRows(env.Terminal, found), "  ")
 	env.Printf("\n")
 }
 

@@ -60,7 +60,7 @@ func TestTables(t *testing.T) {
 			for i := range n {
 				found = append(found, culprit.Culprit{Session: tables.Head(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
 			}
-			listCulprits(&frame.Env{Terminal: t}, found, culpritRows(t, found))
+			listCulprits(&frame.Env{Terminal: t}, found)
 		}},
 		{Name: "fix, one session", Print: func(t *term.Terminal, n int) {
 			printCulprit(&frame.Env{Terminal: t}, culprit.Culprit{Session: tables.Head(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})

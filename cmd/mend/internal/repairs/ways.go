@@ -225,7 +225,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 	case len(found) > 0:
 		head, command = found[0].Session, "fix"
 		env.Say("%s", show.SentenceCase(brokenText(len(found), len(heads))))
-		listCulprits(env, found, culpritRows(env.Terminal, found))
+		listCulprits(env, found)
 	case len(heads) == 0 || readings[0].About == request.AboutStore:
 		env.Say("No session is broken: mend looked at %s.", term.Count(len(heads), "session"))
 		return fail.Worst(left, frame.ErrProblems)

@@ -259,12 +259,7 @@ func nextEqual(x, y []jsonedit.Value) (inX, inY int) {
 	return nearby, nearby
 }
 
-func children(v jsonedit.Value) []jsonedit.Value {
-	n := 0
-	for range v.Children() {
-		n++
-	}
-	all := make([]jsonedit.Value, 0, n)
+func children(v jsonedit.Value) (all []jsonedit.Value) {
 	for _, c := range v.Children() {
 		all = append(all, c)
 	}

@@ -489,8 +489,8 @@ func PrintCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	t.Say("%s %s (%s)%s. Undo: %s", term.Good(what), QuotedTitle(title, e.Session), term.Bold(e.ID), how, term.Command("mend undo "+e.ID))
 }
 
-// IDs returns the ids of entries; an empty list for none.
-func IDs(es []change.Entry) []string {
+// entryIDs returns the ids of entries; an empty list for none.
+func entryIDs(es []change.Entry) []string {
 	ids := make([]string, len(es))
 	for i, e := range es {
 		ids[i] = e.ID

@@ -304,7 +304,7 @@ func NewEffectJSON(x mend.Effect) *EffectJSON {
 
 // Relate sets the entries that changed the same records before and after.
 func (r *RepairJSON) Relate(related mend.Related) {
-	r.Follows, r.Again = IDs(related.Follows), IDs(related.Again)
+	r.Follows, r.Again = entryIDs(related.Follows), entryIDs(related.Again)
 }
 
 // APIErrorJSON returns an error in the form of a JSON answer.

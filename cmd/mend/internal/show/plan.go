@@ -208,27 +208,22 @@ func ProvenText(agent string, ps []Proposal) string {
 	}
 }
 
-// Diagnosis prints a finding with its code, its record and its fix.
+// Diagnosis prints a finding with its code, its record, its fix and the loss, or why it has no fix.
 func Diagnosis(t *term.Terminal, d repair.Diagnosis) {
 	t.SayAt(4, "%s %s  %s  %s", SeverityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref))
 	t.SayAt(6, "%s", d.Why)
-	Fix(t, d, 6)
-}
-
-// Fix prints the fix of a finding and its loss, or why it has no fix.
-func Fix(t *term.Terminal, d repair.Diagnosis, column int) {
 	if d.Healed != "" {
-		t.SayAt(column, "%s %s", term.Good("update:"), d.Healed)
+		t.SayAt(6, "%s %s", term.Good("update:"), d.Healed)
 	}
 	if d.Fix == "" {
-		t.SayAt(column, "%s %s", term.Warn("no fix:"), d.WhyNot)
+		t.SayAt(6, "%s %s", term.Warn("no fix:"), d.WhyNot)
 		return
 	}
 	text := term.Sprintf("%s %s", term.Good("fix:"), d.Fix)
 	if d.Loses != "" {
 		text += " " + term.Warn("lost: "+d.Loses)
 	}
-	t.SayAt(column, "%s", text)
+	t.SayAt(6, "%s", text)
 }
 
 // PrintTrimmed prints how much of each tool's output is trimmed, one line per tool.

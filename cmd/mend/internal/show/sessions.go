@@ -111,17 +111,9 @@ func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]a
 
 // MoveToFront moves the items for which first is true to the front, and otherwise keeps the order.
 func MoveToFront[T any](all []T, first func(T) bool) {
-	var front []T
-	end := len(all)
-	for i, item := range slices.Backward(all) {
-		if first(item) {
-			front = append(front, item)
-		} else if end--; end != i {
-			all[end] = item
-		}
-	}
-	slices.Reverse(front)
-	copy(all, front)
+	rest := slices.DeleteFunc(slices.Clone(all), first)
+	front := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !first(x) })
+	copy(all, append(front, rest...))
 }
 
 // SentenceCase returns a text with a capital first letter and a full stop.
