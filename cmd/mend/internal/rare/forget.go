@@ -147,7 +147,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	var x erasure
 	if i := slices.IndexFunc(damaged, func(path string) bool { return filepath.Base(path) == filepath.Base(name) }); i >= 0 {
 		x.damaged = damaged[i : i+1]
-		return x.run(ctx, env, frame.NamedSession{}, f)
+		return x.run(ctx, env, f)
 	}
 	q, s, err := frame.FindSessionOrRepair(ctx, env, name)
 	switch isRepair := err == nil && q != nil; {
@@ -164,20 +164,20 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	if err != nil {
 		return err
 	}
-	if err := x.run(ctx, env, s, f); err != nil || f.DryRun || q != nil || copies {
+	if err := x.run(ctx, env, f); err != nil || f.DryRun || q != nil || copies {
 		return err
 	}
 	return noteArchives(env)
 }
 
-// run shows the data to erase, asks, and erases it. s is the session that the user named, if any.
-func (x *erasure) run(ctx context.Context, env *frame.Env, s frame.NamedSession, f frame.WriteFlags) error {
+// run shows the data to erase, asks, and erases it.
+func (x *erasure) run(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 	if len(x.held) > 0 {
 		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(x.held, ", "), term.Bold("mend forget "+x.held[0]))
 	}
 	empty := len(x.ids)+len(x.states)+len(x.damaged) == 0
 	if !empty && !env.JSON {
-		x.print(env, s)
+		x.print(env)
 	}
 	switch {
 	case f.DryRun:
@@ -236,8 +236,8 @@ func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies
 }
 
 // print shows what would be erased: repairs, files of the user, copies by store, and damaged files. It also prints what
-// becomes impossible. s is the session that the user named.
-func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
+// becomes impossible.
+func (x *erasure) print(env *frame.Env) {
 	if len(x.ids) > 0 {
 		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
 	}
@@ -376,7 +376,7 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
-	return x.run(ctx, env, frame.NamedSession{}, f)
+	return x.run(ctx, env, f)
 }
 
 // erasureBefore returns the undo data of all repairs that began before a time, and the copies that thinning with that
