@@ -85,36 +85,38 @@ var (
 )
 
 // NoEdits is an [Editor] that supports no edits. An agent's editor embeds it.
-type NoEdits struct{}
+type NoEdits struct{ noEdits }
 
-func (NoEdits) Begin(Fix)    {}
-func (NoEdits) Undo()        {}
-func (NoEdits) Check() error { return nil }
-func (NoEdits) State() State { return nil }
+type noEdits struct{}
 
-func (NoEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
-func (NoEdits) SetAside(change.Ref) error                                   { return ErrNoEdit }
-func (NoEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
-func (NoEdits) SetText(*request.Block, string) error                        { return ErrNoEdit }
-func (NoEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
-func (NoEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
-func (NoEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
-func (NoEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
-func (NoEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
-func (NoEdits) FillMessage(change.Ref, string) error                        { return ErrNoEdit }
-func (NoEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }
-func (NoEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
-func (NoEdits) InsertPrompt(change.Ref, string) error                       { return ErrNoEdit }
-func (NoEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
-func (NoEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
-func (NoEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
-func (NoEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }
-func (NoEdits) ClearResult(*request.Block) error                            { return ErrNoEdit }
-func (NoEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
-func (NoEdits) DropItemIDs(change.Ref) error                                { return ErrNoEdit }
-func (NoEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
-func (NoEdits) WriteInPlace() error                                         { return nil }
-func (NoEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
+func (noEdits) Begin(Fix)    {}
+func (noEdits) Undo()        {}
+func (noEdits) Check() error { return nil }
+func (noEdits) State() State { return nil }
+
+func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
+func (noEdits) SetAside(change.Ref) error                                   { return ErrNoEdit }
+func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetText(*request.Block, string) error                        { return ErrNoEdit }
+func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
+func (noEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
+func (noEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
+func (noEdits) FillMessage(change.Ref, string) error                        { return ErrNoEdit }
+func (noEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }
+func (noEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
+func (noEdits) InsertPrompt(change.Ref, string) error                       { return ErrNoEdit }
+func (noEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
+func (noEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) ClearResult(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
+func (noEdits) DropItemIDs(change.Ref) error                                { return ErrNoEdit }
+func (noEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
+func (noEdits) WriteInPlace() error                                         { return nil }
+func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
 // A Stored is the stored content of a message: a prompt, or an answer with all its steps.
 type Stored struct {
