@@ -158,7 +158,7 @@ func (s *store) cleanSession(
 	return ops, nil
 }
 
-// checkReadable returns an error if some records of a session cannot be read: removing the session would leave them without one.
+// checkReadable returns an error if some records of a session cannot be read: they would stay, without their session.
 func (s *store) checkReadable(ctx context.Context, h change.Head) error {
 	copied, err := s.Copy(ctx, h)
 	if err == nil && len(copied.Unread) > 0 {

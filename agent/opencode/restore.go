@@ -59,9 +59,6 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	missing, incomplete := 0, false
 	for i, o := range kept {
 		incomplete = incomplete || now[i] == nil
-		if isMessage(o.Ref) {
-			result.Messages++
-		}
 		if why := ownedByOther(o, now[i]); why != "" {
 			return result, fail.New(fail.Refused, "the kept records cannot be stored beside that session",
 				"restoring session %s: %s", head.ID, why)
@@ -71,12 +68,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		}
 	}
 	if result.Joined = len(added) > 0 && !r.Exact; result.Joined {
-		for _, ref := range added {
-			if isMessage(ref) {
-				result.Messages++
-			}
-		}
+		refs = append(refs, added...)
 	}
+	result.Messages = countMessages(refs)
 	if r.Exact && !r.Force && missing > 0 && slices.ContainsFunc(added, isMessage) {
 		return result, fail.New(fail.Refused, "without --at mend adds what is missing to the present session; --force "+
 			"replaces the session, and undo brings it back",
@@ -113,6 +107,15 @@ func (*store) CopyOwner(change.Head) string { return "" }
 func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { return agent.Expiry{}, nil }
 
 func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
+
+func countMessages(refs []change.Ref) (n int) {
+	for _, ref := range refs {
+		if isMessage(ref) {
+			n++
+		}
+	}
+	return n
+}
 
 // addedRecords returns the session's messages and parts that were not kept, and its unusable records.
 func (s *store) addedRecords(ctx context.Context, head change.Head, previous map[change.Ref]bool) (added []change.Ref,
@@ -172,12 +175,14 @@ func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool
 	for i := range now {
 		present[now[i].Ref.WithoutProject()] = &now[i]
 	}
-	lastGone, elsewhere := false, false // is the last message missing, and is anything else than last messages missing
-	gone := map[string]bool{}           // missing messages
+	lastGone := false         // the last message is missing
+	elsewhere := false        // something before the missing last messages is missing, too
+	gone := map[string]bool{} // missing messages
 	for i := range then {
 		ref := then[i].Ref.WithoutProject()
 		r := present[ref]
-		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !hasLostContent(*r, then[i]) {
+		isContent := ref.Kind == change.KindMessage || ref.Kind == change.KindPart
+		if !isContent || edited[ref] || r != nil && !hasLostContent(*r, then[i]) {
 			if isMessage(ref) {
 				lastGone = false
 				elsewhere = elsewhere || len(gone) > 0 // a present message follows a missing one

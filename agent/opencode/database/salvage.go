@@ -275,8 +275,9 @@ func (j *salvageJob) rebuildProjects() error {
 // rebuildCounters makes the event counter of each session at least the number of its last event: with a lower one
 // OpenCode answers no prompt.
 func (j *salvageJob) rebuildCounters() error {
-	if !j.hasTable("event") || !j.hasTable("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged &&
-		j.table("event_sequence").Lost.Len() == 0 {
+	events, table := j.table("event"), j.table("event_sequence")
+	isWhole := !events.Damaged && !table.Damaged && table.Lost.Len() == 0
+	if !j.hasTable("event") || !j.hasTable("event_sequence") || isWhole {
 		return nil
 	}
 	type counter struct {
@@ -290,7 +291,7 @@ func (j *salvageJob) rebuildCounters() error {
 		wrong = append(wrong, counter{st.ColumnText(0), st.ColumnInt64(1)})
 		return nil
 	})
-	table, made := j.table("event_sequence"), map[string]bool{}
+	made := map[string]bool{}
 	for _, c := range wrong {
 		if err != nil {
 			return err

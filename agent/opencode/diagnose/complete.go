@@ -206,7 +206,9 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "What cannot be read."
 	fixes := []repair.Fix{
-		{Text: "What cannot be read is removed.", Loses: what, Edit: draftEdit(func(d *draft) error { return d.remove(g.p.Ref) })},
+		{Text: "What cannot be read is removed.", Loses: what, Edit: draftEdit(func(d *draft) error {
+			return d.remove(g.p.Ref)
+		})},
 		{Text: "What cannot be read becomes a placeholder text.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			_, p, err := d.part(g.p.Ref)
 			if err == nil {

@@ -158,11 +158,18 @@ func findArchived(c *simulation) []finding {
 	return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
 }
 
-// archivedFixes returns the fix that lists the session again, if the user asks for it.
-func archivedFixes(c *simulation, _ finding) []repair.Fix {
-	if !c.request.Restore {
-		return nil
+// onRestore returns fixes that only mend restore makes: a hidden session may be intentional.
+func onRestore(f func(*simulation, finding) []repair.Fix) func(*simulation, finding) []repair.Fix {
+	return func(c *simulation, found finding) []repair.Fix {
+		if !c.request.Restore {
+			return nil
+		}
+		return f(c, found)
 	}
+}
+
+// archivedFixes returns the fix that lists the session again.
+func archivedFixes(*simulation, finding) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The session is no longer archived.",
 		Loses: "The time at which it was archived.",
@@ -204,11 +211,8 @@ func findOrphan(c *simulation) []finding {
 		"not exist. OpenCode lists it nowhere.", c.s.Parent))
 }
 
-// orphanFixes returns the fix that makes the session a main session, if the user asks for it.
-func orphanFixes(c *simulation, _ finding) []repair.Fix {
-	if !c.request.Restore {
-		return nil
-	}
+// orphanFixes returns the fix that makes the session a main session.
+func orphanFixes(*simulation, finding) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The session becomes a main session.",
 		Loses: "The id of its main session, which does not exist.",

@@ -204,7 +204,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "unlisted", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findUnlisted),
-		Fixes: fixes(unlistedFixes),
+		Fixes: fixes(onRestore(unlistedFixes)),
 		Meaning: "OpenCode does not list the session: its folder now belongs to another project. OpenCode 1.1 then " +
 			"answers no prompt in it either.",
 		Fix:   "The session's record is moved to the project of its folder by mend restore.",
@@ -212,7 +212,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findOrphan),
-		Fixes: fixes(orphanFixes),
+		Fixes: fixes(onRestore(orphanFixes)),
 		Meaning: "The session of a subagent whose main session does not exist. OpenCode lists such a session only with its " +
 			"main session, so it can only be opened by its id.",
 		Fix:     "mend restore lists the session as a main session.",
@@ -221,7 +221,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived),
-		Fixes:   fixes(archivedFixes),
+		Fixes:   fixes(onRestore(archivedFixes)),
 		Meaning: "The session is archived, so OpenCode does not list it.",
 		Loses:   "The time at which it was archived.",
 	},

@@ -99,12 +99,8 @@ func sessionTimes(s *record.Session) (created, updated int64) {
 	return created, updated
 }
 
-// unlistedFixes returns the fix that moves the record of the session to the project of its folder, if the user asks for
-// it.
+// unlistedFixes returns the fix that moves the record of the session to the project of its folder.
 func unlistedFixes(c *simulation, _ finding) []repair.Fix {
-	if !c.request.Restore {
-		return nil
-	}
 	return c.moveFixes(c.s.Newer, ", to which its folder now belongs.")
 }
 

@@ -139,7 +139,8 @@ func projectFileFaults(r *change.Record) []Fault {
 		return []Fault{{"", "it is not an object", true}}
 	}
 	var all []Fault
-	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as the name of a folder
+	// The id is used as the name of a folder.
+	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project {
 		all = append(all, Fault{"id", " is not the id of the project", true})
 	}
 	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {
