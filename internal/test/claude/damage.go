@@ -376,9 +376,7 @@ var Damages = []Damage{
 	{Name: "last marked as a subagent's", Reported: true, Apply: sidechain(answer7)},
 	{Name: "one marked as a subagent's", Apply: sidechain(think3)},
 	{Name: "one that is only shown", Apply: record(answer5, func(r map[string]any) { r["isVirtual"] = true })},
-	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) {
-		t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) })
-	}},
+	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) }) }},
 	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: hang(note33, note27)},
 	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
 	{Name: "a record comes back after its child", Apply: func(t *Transcript) {
@@ -662,10 +660,9 @@ func BrokenSubagent() []byte {
 
 // everyday has common damages, one of each kind.
 var everyday = []string{
-	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
-	"empty prompt", "thinking after the text", "large image in an early prompt", "killed in a call",
-	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
-	"empty", "NUL bytes", "half a record", "a prompt", "an answer alone", "a compaction alone", "metadata", // of Stubs
+	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes", "killed in a call",
+	"empty prompt", "thinking after the text", "large image in an early prompt", "result twice", "image that is none", "signature of another account",
+	"stray prompt at the end", "empty", "NUL bytes", "half a record", "a prompt", "an answer alone", "a compaction alone", "metadata",
 }
 
 // Everyday reports whether make e2e tries the damage or the stub with that name; make night tries all.
