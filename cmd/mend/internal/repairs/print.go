@@ -200,7 +200,9 @@ func (r *repairRun) printVerdict() {
 // printProof prints the versions of the agent with which the repaired sessions work. A session without a repair has
 // no proof: the agent may still get the error that the user named.
 func (r *repairRun) printProof(ps []show.Proposal) {
-	ps = slices.DeleteFunc(slices.Clone(ps), func(p show.Proposal) bool { return len(p.Result.Plan.Ops) == 0 && p.Last == nil })
+	ps = slices.DeleteFunc(slices.Clone(ps), func(p show.Proposal) bool {
+		return len(p.Result.Plan.Ops) == 0 && p.Last == nil
+	})
 	proof := show.ProvenSessionsText(ps)
 	if proof == "" || len(stillBroken(ps)) > 0 {
 		return
