@@ -38,6 +38,7 @@ func TestCombinedDamage(t *testing.T) {
 		{0, "tool metadata null; killed in two calls; ids from both sides of the clock's wrap"},
 		{1, "completed by hand without anything; ids from both sides of the clock's wrap"},
 		{1, "first prompt of no bytes; reasoning last in three answers; prompt's text of no bytes"},
+		{1, "call under a part_ id; tool invalid; text after tool"},
 		{2, "large attachment without output; message of NUL bytes; ids from both sides of the clock's wrap"},
 	} {
 		t.Run(damage.Versions[c.version]+"/"+c.names, func(t *testing.T) {
