@@ -156,7 +156,7 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 				return trials, o
 			}
 		}
-		bad, _ := s.judge(others, result)
+		bad, _ := s.judge(others, result, false)
 		if spoils := len(SpoiledThinking(s.c, result.c)); len(bad) == 0 && spoils < least {
 			trials, o, least = others, result, spoils
 		}

@@ -128,7 +128,7 @@ func (c *Case) Findings() *Findings {
 		return c.findings
 	}
 	fails := map[int]bool{}
-	fs := &Findings{Newer: c.Newer}
+	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Rule(code).Once }}
 	fs.Hides = func(setting int, code string) bool { return fails[setting] && c.OfRequest != nil && c.OfRequest(code) }
 	c.findings = fs
 	s := c.send(InUse)

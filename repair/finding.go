@@ -81,6 +81,8 @@ type Findings struct {
 	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for example
 	// because the agent fails before it sends a request. Findings that a fix uncovers do not count against it.
 	Hides func(setting int, code string) bool
+	// Once, if not nil, reports whether several findings with the code in a message are no worse than one.
+	Once func(code string) bool
 }
 
 // Add adds a finding under a setting. Its severity is the worst under any setting. Findings are fixed in the order in
@@ -125,6 +127,9 @@ func (fs *Findings) All() []Finding { return fs.list }
 
 // mayHide reports whether a finding at p may have been hidden.
 func (fs *Findings) mayHide(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
+
+// countsOnce reports whether several findings at p are no worse than one.
+func (fs *Findings) countsOnce(p place) bool { return fs.Once != nil && fs.Once(p.code) }
 
 // Has reports whether there is a finding with the same code at the same record.
 func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }

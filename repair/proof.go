@@ -5,14 +5,16 @@ import "mend/change"
 // judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, if it
 // changed content that mend does not know, or if it breaks an open tool loop. The trials of one message hold or fail
 // together, and so do all whole fixes. sure is false if only some of them may have failed.
-func (s *search) judge(trials []*trial, o outcome) (bad []*trial, sure bool) {
+//
+// together means that findings caused by the trials were fixed, too, if possible.
+func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
 	whole := trials[0].fix.Whole
 	tried := map[string]int{} // trials in each message
 	for _, tr := range trials {
 		tried[tr.Ref.Message]++
 	}
 	failed, all := map[string]bool{}, false
-	for _, p := range s.newPlaces(o, whole) {
+	for _, p := range s.newPlaces(o, whole, together) {
 		mayCause := whole || tried[p.message] > 0
 		if mayCause || !s.findings.mayHide(p) {
 			failed[p.message] = true
@@ -96,15 +98,20 @@ func (s *search) movedPlaces(o outcome) map[place]bool {
 
 // newPlaces returns the places with more findings than before. For whole fixes it compares the sums over all messages.
 // Findings that may have been hidden before are new only in the setting in use.
-func (s *search) newPlaces(o outcome, whole bool) (all []place) {
+func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	before, after := s.findings.counts, o.c.Findings().counts
 	if whole || len(o.to) > 0 {
 		before, after = countByMessage(before, nil, whole), countByMessage(after, o.to, whole)
 	}
 	for p, n := range after {
-		if n > before[p] && (p.setting == InUse || !s.findings.mayHide(p)) {
-			all = append(all, p)
+		old := before[p]
+		switch {
+		case n <= old,
+			together && old > 0 && s.findings.countsOnce(p),
+			p.setting != InUse && s.findings.mayHide(p):
+			continue
 		}
+		all = append(all, p)
 	}
 	return all
 }

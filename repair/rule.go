@@ -15,6 +15,7 @@ type Rule struct {
 	// Asked means that the stored session does not show the problem. mend looks for it only if an error or the user
 	// asks for the class.
 	Asked    bool
+	Once     bool     // several findings in a message are no worse than one
 	Severity Severity // severity of the findings of Find; zero: the finding's own severity, or else a [Note]
 
 	Find    func(*Case) []Finding // nil: the request, [State].Faults or [FindForError] finds it

@@ -188,10 +188,10 @@ func (s *search) try(group []Finding, n int) {
 	if len(trials) == 0 {
 		return
 	}
-	bad, sure := s.judge(trials, o)
+	bad, sure := s.judge(trials, o, false)
 	if len(bad) == len(trials) && trials[0].together && s.depth < maxDepth {
 		o = s.fixCaused(trials, o)
-		bad, sure = s.judge(trials, o)
+		bad, sure = s.judge(trials, o, true)
 	}
 	good := slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
 	switch {

@@ -71,6 +71,11 @@ func TestSearch(t *testing.T) {
 	broken := repair.Broken
 	ask := bad("x", broken, single("good"))
 	ask.Class = repair.MissingHistory
+	once := func(word string) repair.Rule {
+		r := bad(word, broken, nil)
+		r.Once = true
+		return r
+	}
 	refuse := func(r repair.RefusalError) func(x *repair.Fault) []repair.Fix {
 		return func(x *repair.Fault) []repair.Fix {
 			refused := repair.Fix{Text: "refused", Edit: func(repair.Editor) error { return &r }}
@@ -131,6 +136,20 @@ func TestSearch(t *testing.T) {
 			"x,y",
 			repair.Request{},
 			"good,y", "", "",
+		},
+		{
+			"a fix that adds a finding of a rule that counts once",
+			[]repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+y",
+			repair.Request{},
+			"y+y", "", "mend knows no change",
+		},
+		{
+			"a fix that makes the first finding of such a rule",
+			[]repair.Rule{bad("x", broken, single("y")), once("y")},
+			"x+a",
+			repair.Request{},
+			"x+a", "", "mend knows no change",
 		},
 		{"fixes that are alike, one of which does not hold", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
 			words := "good"

@@ -111,7 +111,7 @@ var rows = []repair.Rule{
 		Healed:  "OpenCode 1.18.15 considers a prompt answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen),
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen),
 		Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
