@@ -23,7 +23,6 @@ var kiloVersion = flag.String("kilo", "7.7.9", "the version of Kilo to run")
 var kiloFates = map[string]string{
 	"message null":                damage.Alive, // it needs no time if there is no role
 	"message a list":              damage.Alive,
-	"image cut short in a prompt": "R18",          // it sends a data: URL unchanged
 	"ignored blank answer":        "R10",          // it leaves the text out
 	"empty first prompt":          opencode.Alive, // each prompt has a text of its own
 	"first prompt lost its parts": opencode.Alive,

@@ -19,8 +19,8 @@ var (
 	drawSeed = flag.Uint64("draw-seed", 2, "the seed of these draws")
 )
 
-// Damages that can each be fixed alone can be fixed together: no broken finding is left, and a second plan changes
-// nothing.
+// Damages that can each be fixed alone can be fixed together, or else set aside: no broken finding is left, and a second
+// plan changes nothing.
 func TestCombinedDamage(t *testing.T) {
 	for _, c := range []struct {
 		version int // of [damage.Versions]
@@ -45,7 +45,7 @@ func TestCombinedDamage(t *testing.T) {
 			if strings.HasPrefix(c.names, "large") { // as long as all others; alone it is in TestDamages
 				storetest.NeedAllCases(t)
 			}
-			fixCombined(t, c.version, strings.Split(c.names, "; "))
+			fixCombined(t, c.version, strings.Split(c.names, "; "), false)
 		})
 	}
 	for version := range damage.Versions {
@@ -57,14 +57,17 @@ func TestCombinedDamage(t *testing.T) {
 					names = append(names, name)
 				}
 			}
-			t.Run(fmt.Sprintf("%s/%d: %s", damage.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) { fixCombined(t, version, names) })
+			t.Run(fmt.Sprintf("%s/%d: %s", damage.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) {
+				fixCombined(t, version, names, true)
+			})
 		}
 	}
 }
 
-func fixCombined(t *testing.T, version int, names []string) {
+// fixCombined fixes all damages. Of drawn ones, what has no fix is set aside: nobody has met these combinations.
+func fixCombined(t *testing.T, version int, names []string, drawn bool) {
 	s, o := damagedFixture(t, version, names)
-	r, err := Plan(s, Request{Options: o})
+	r, err := Plan(s, Request{Options: o, SetAside: drawn})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,7 @@ func TestDamages(t *testing.T) {
 					wantMoved(t, s, ds, w.Want[i])
 					return
 				}
-				// OpenCode fails with data that is not base64; mend leaves it to the rules of the provider (docs/opencode.md).
-				notBase64 := w.Name == "image cut short in a prompt"
-				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" && (!notBase64 || got != "R18") {
+				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
 					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, summary(ds))
 				}
 				if w.Want[i] == "R7" || w.Want[i] == "R8" {

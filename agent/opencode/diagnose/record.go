@@ -207,7 +207,7 @@ func findUnlisted(c *simulation) []finding {
 
 // findOrphan finds the session of a subagent without a main session.
 func findOrphan(c *simulation) []finding {
-	return c.sessionFinding(c.s.ParentMissing, fmt.Sprintf("The session is a subagent's, and its main session %.60s does "+
+	return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf("The session is a subagent's, and its main session %.60s does "+
 		"not exist. OpenCode lists it nowhere.", c.s.Parent))
 }
 
@@ -219,7 +219,6 @@ func orphanFixes(*simulation, finding) []repair.Fix {
 		Whole: true,
 		Edit: draftEdit(func(d *draft) error {
 			d.s.SetInfo(d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}))
-			d.s.ParentMissing = false
 			return nil
 		}),
 	}}
