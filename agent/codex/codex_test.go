@@ -339,6 +339,23 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestRestoreWithoutID restores the copy of a rollout without its first record, which a repair has written since: the
+// session has not continued, so it needs no force.
+func TestRestoreWithoutID(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	s, err := openStore(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := session(t, open(t, h, t.TempDir()))
+	_, rest, _ := bytes.Cut(testdata.Codex, []byte("\n"))
+	kept := []change.Op{{Ref: head.Ref, Post: &change.Image{Data: rest}}}
+	restored, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{Exact: true})
+	if err != nil || len(restored.Ops) != 1 {
+		t.Errorf("%d ops, error %v, want 1", len(restored.Ops), err)
+	}
+}
+
 // TestMoveCompressed moves a session with a compressed rollout: the new rollout is not compressed. A session with a cut
 // rollout is not moved.
 func TestMoveCompressed(t *testing.T) {

@@ -41,8 +41,11 @@ func (*store) CountMissing(current, earlier []change.Record, edited map[change.R
 		data = append(data, r.Data...)
 	}
 	for _, r := range earlier {
-		records, messages := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
+		records, messages, unnamed := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
+		if unnamed {
+			lack.Records++
+		}
 	}
 	return lack
 }
@@ -78,11 +81,11 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		before = append(before, &src.Record)
 		present := src.Plain
 		result.Messages, _ = rollout.CountMessages(present)
-		lost, _ := rollout.CountMissing(present, post.Data, r.Edited[head.Ref.WithoutProject()])
-		gained, _ := rollout.CountMissing(post.Data, present, false)
+		lost, _, unnamed := rollout.CountMissing(present, post.Data, r.Edited[head.Ref.WithoutProject()])
+		gained, _, _ := rollout.CountMissing(post.Data, present, false)
 		cut := len(present) < len(post.Data) && bytes.HasPrefix(post.Data, present)
 		switch {
-		case bytes.Equal(present, post.Data), !r.Exact && lost == 0 && !cut:
+		case bytes.Equal(present, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
 			return result, nil
 		case r.Exact && gained > 0 && !r.Force:
 			return result, fail.New(fail.Refused, "use --at TIME --force to replace the session with the copy of that time",

@@ -65,9 +65,9 @@ func (l *line) isMessage() bool {
 }
 
 // CountMissing counts the records of an older rollout that a rollout has lost, in full or in part, and the prompts
-// and answers among them. After an edit by mend only texts of messages count. The first record counts only if the rollout
-// has no session id any more.
-func CountMissing(data, old []byte, edited bool) (records, messages int) {
+// and answers among them. After an edit by mend only texts of messages count. unnamed means that the rollout lacks
+// its session id, which a repair may restore.
+func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
@@ -84,10 +84,8 @@ func CountMissing(data, old []byte, edited bool) (records, messages int) {
 		}
 	}
 	_, id := metaOf(lines)
-	if _, oldID := metaOf(wanted); id == "" && oldID != "" {
-		records++
-	}
-	return records, messages
+	_, oldID := metaOf(wanted)
+	return records, messages, id == "" && oldID != ""
 }
 
 // isUnique reports whether the line has content that Codex cannot rebuild. Content that only the provider can
