@@ -41,9 +41,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	return atomicfile.Replace(path, nil, text.Bytes(), 0o600)
 }
 
-// OwnerOf returns the owner of a path: mend for its own folders, an agent for a store that is found or that the user
-// named; "" for none. Files whose names begin with the name of a database belong to the database, and so does the whole
-// folder if it has the name of the agent, such as opencode/opencode.db.
+// OwnerOf returns the owner of a path: mend for its own folders, an agent for the folder of its store, or for a store that
+// the user named; "" for none. Files whose names begin with the name of a database belong to the database.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -59,15 +58,19 @@ func (env *Env) OwnerOf(path string) string {
 			return "mend"
 		}
 	}
-	stores := mend.Agents(agents.All).Stores()
-	if c, err := env.OpenAt(env.Opt.Store); err == nil {
-		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
-	}
-	for _, s := range stores {
-		folder, database := filepath.Split(s.Path)
-		if isBelow(path, s.Path) || isSame(dir, folder) && strings.HasPrefix(strings.ToLower(name), strings.ToLower(database)) ||
-			filepath.Base(folder) == s.Agent && database == s.Agent+".db" && isBelow(path, folder) {
+	for _, s := range mend.Agents(agents.All).Stores() {
+		folder := s.Path
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			folder = filepath.Dir(folder)
+		}
+		if isBelow(path, folder) {
 			return agents.Title(change.StoreID{Agent: s.Agent})
+		}
+	}
+	if c, err := env.OpenAt(env.Opt.Store); err == nil {
+		root := c.ID().Root
+		if isBelow(path, root) || isSame(dir, filepath.Dir(root)) && strings.HasPrefix(strings.ToLower(name), strings.ToLower(filepath.Base(root))) {
+			return agents.Title(c.ID())
 		}
 	}
 	return ""
