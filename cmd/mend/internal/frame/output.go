@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mend/change"
@@ -15,6 +16,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
+	"mend/journal"
 )
 
 // CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. Even with
@@ -41,8 +43,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	return atomicfile.Replace(path, nil, text.Bytes(), 0o600)
 }
 
-// OwnerOf returns the owner of a path: mend for its own folders, an agent for the folder of its store, or for a store that
-// the user named; "" for none. Files whose names begin with the name of a database belong to the database.
+// OwnerOf returns the owner of a path: mend for its own folders, an agent for its store or for its file that starts
+// mend; "" for none. Stores are those that are found, named by the user or in the journal.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -51,32 +53,62 @@ func (env *Env) OwnerOf(path string) string {
 	if err != nil {
 		return "" // without its folder the file cannot be created
 	}
-	name := filepath.Base(path)
-	path = filepath.Join(dir, name)
+	path = filepath.Join(dir, filepath.Base(path))
 	for _, folder := range []func() (string, error){env.Opt.Journal.Folder, userdir.Cache, userdir.Config} {
 		if own, err := folder(); err == nil && isBelow(path, own) {
 			return "mend"
 		}
 	}
-	for _, s := range mend.Agents(agents.All).Stores() {
-		folder := s.Path
-		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-			folder = filepath.Dir(folder)
-		}
-		if isBelow(path, folder) {
-			return agents.Title(change.StoreID{Agent: s.Agent})
+	for _, a := range agents.All {
+		if in := a.Installer(); in != nil && slices.ContainsFunc([]bool{false, true}, func(project bool) bool {
+			file, err := in.Path(project)
+			return err == nil && isSame(path, file)
+		}) {
+			return agents.Title(change.StoreID{Agent: a.Name()})
 		}
 	}
+	stores := mend.Agents(agents.All).Stores()
 	if c, err := env.OpenAt(env.Opt.Store); err == nil {
-		root := c.ID().Root
-		if isBelow(path, root) || isSame(dir, filepath.Dir(root)) && strings.HasPrefix(strings.ToLower(name), strings.ToLower(filepath.Base(root))) {
-			return agents.Title(c.ID())
+		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
+	}
+	for e, err := range env.Opt.Journal.Each(journal.Query{}) {
+		if err != nil {
+			break // an unreadable journal names no stores
+		}
+		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
+			stores = append(stores, at)
+		}
+	}
+	for _, s := range stores {
+		if isOfStore(path, s.Path) {
+			return agents.Title(change.StoreID{Agent: s.Agent})
 		}
 	}
 	return ""
 }
 
-// isBelow reports whether a path without links is a file or a folder, or below it.
+// AgentOf returns the title of the agent that has a database in the folder; "" for none.
+func AgentOf(folder string) string {
+	for _, s := range mend.Agents(agents.All).Stores() {
+		if info, err := os.Stat(s.Path); err == nil && info.Mode().IsRegular() && isSame(folder, filepath.Dir(s.Path)) {
+			return agents.Title(change.StoreID{Agent: s.Agent})
+		}
+	}
+	return ""
+}
+
+// isOfStore reports whether a path without links belongs to the store at root. Files whose names begin with the name of
+// a database belong to the database, and so do some folders.
+func isOfStore(path, root string) bool {
+	dir, name := filepath.Split(root)
+	if info, err := os.Stat(root); err != nil || info.IsDir() {
+		return err == nil && isBelow(path, root)
+	}
+	return isSame(path, root) || isSame(filepath.Dir(path), dir) && strings.HasPrefix(strings.ToLower(filepath.Base(path)), strings.ToLower(name)) ||
+		slices.ContainsFunc([]string{"storage", "snapshot", ".mend"}, func(name string) bool { return isBelow(path, dir+name) })
+}
+
+// isBelow reports whether a path without links is a folder or below it.
 func isBelow(path, folder string) bool {
 	for !isSame(path, folder) {
 		if path == filepath.Dir(path) {

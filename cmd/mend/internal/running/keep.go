@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func copiesFolder(env *frame.Env, to string) (string, error) {
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
 		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
 	}
-	if owner := env.OwnerOf(dir); owner != "" {
+	if owner := cmp.Or(env.OwnerOf(dir), frame.AgentOf(filepath.Dir(dir))); owner != "" {
 		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, owner)
 	}
 	return dir, nil
