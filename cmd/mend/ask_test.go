@@ -296,7 +296,7 @@ func TestDryRunUnlocked(t *testing.T) {
 		{[]string{"repair"}, "Nothing is broken."},
 		{[]string{"repair", ts.session}, "Nothing to repair"},
 		{[]string{"recover"}, "No repair is pending."},
-		{[]string{"gc", "--older-than", "0s"}, "The undo data of 1 repair would be deleted"},
+		{[]string{"gc", "--older-than", "0s"}, "can no longer be undone after this."},
 		{[]string{"forget", "qevajo"}, "can no longer be undone after this."},
 	} {
 		began := time.Now()
