@@ -13,6 +13,8 @@ type Staged struct {
 	Dir    string       // the private folder of the change, below Root; "" if the store needs none
 	Append *AppendPoint // where the change appends; nil for every other change
 	Ops    []Op         // the plan's ops, and ops that the store added for folders that new files need
+
+	AllowMissingParent bool // from the plan; only Commit needs it
 }
 
 // An AppendPoint is the end of a file before a change appended to it, at offset Size.

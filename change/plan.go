@@ -15,6 +15,9 @@ type Plan struct {
 	// AgentVersion is the version of the agent that the plan was made for, "" if unknown. The
 	// journal keeps it with the actor.
 	AgentVersion string
+	// AllowMissingParent allows rows to be created without their parent, to restore orphans. The
+	// journal does not keep it, because a recovery creates no row.
+	AllowMissingParent bool
 	// Operation is the operation of an earlier change in the same run of mend, see [Entry]; 0 if the
 	// plan begins a new operation.
 	Operation uint64

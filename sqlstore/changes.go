@@ -12,6 +12,8 @@ import (
 type rowChanges struct {
 	rows  []rowChange
 	index map[key]int
+
+	allowMissingParent bool // see [change.Plan]
 }
 
 // A key identifies a row.
@@ -231,4 +233,19 @@ func conflictError(conflicts []change.Conflict, err error) error {
 		err = &change.ConflictError{Conflicts: conflicts}
 	}
 	return err
+}
+
+// checkedRows returns the rows for the check of foreign keys: all except created rows, if the plan allows a missing
+// parent.
+func (changes *rowChanges) checkedRows() []rowChange {
+	if !changes.allowMissingParent {
+		return changes.rows
+	}
+	var checked []rowChange
+	for _, r := range changes.rows {
+		if r.postImage == nil {
+			checked = append(checked, r)
+		}
+	}
+	return checked
 }

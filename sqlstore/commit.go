@@ -52,7 +52,11 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 	if !st.Store.Same(s.id) {
 		return nil, fmt.Errorf("%w: it is for the store %s", change.ErrInvalid, st.Store.Root)
 	}
-	return newRowChanges(s.specs, st.Ops)
+	changes, err := newRowChanges(s.specs, st.Ops)
+	if err == nil {
+		changes.allowMissingParent = st.AllowMissingParent
+	}
+	return changes, err
 }
 
 // apply makes the change in the transaction of c, commits it, and stores its progress in at.
@@ -71,7 +75,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 		}
 	}
 	// 3. The agent may have added rows that the plan does not contain.
-	if conflicts, err := c.checkForeignKeys(changes.rows, nil); err != nil || len(conflicts) > 0 {
+	if conflicts, err := c.checkForeignKeys(changes.checkedRows(), nil); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
 	// 4. The -wal or -journal may be new, and the driver does not sync the folder

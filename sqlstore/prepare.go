@@ -14,7 +14,7 @@ import (
 // The error is a [*change.ConflictError] if a row holds something else, wraps [change.ErrInvalid] for ops that no
 // database can take, [ErrUnusable] or [change.ErrLocked], or is an error of the system.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st := change.Staged{Store: s.id, Ops: p.Ops}
+	st := change.Staged{Store: s.id, Ops: p.Ops, AllowMissingParent: p.AllowMissingParent}
 	changes, err := s.changesOf(st)
 	if err != nil {
 		return change.Staged{}, err
@@ -43,7 +43,7 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 		if err := c.checkPaths(s.id.Root, changes); err != nil {
 			return err
 		}
-		return conflictError(c.checkForeignKeys(changes.rows, changes))
+		return conflictError(c.checkForeignKeys(changes.checkedRows(), changes))
 	})
 }
 

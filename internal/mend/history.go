@@ -281,6 +281,10 @@ func (c *Store) revert(
 func (c *Store) rebase(
 	ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool,
 ) (change.Plan, error) {
+	var err error
+	if p.AllowMissingParent, err = changesOrphans(j, p.Cause); err != nil {
+		return change.Plan{}, err
+	}
 	nothing := fmt.Errorf("repair %s: %w: every record already has that content", newest.ID, ErrNothingToDo)
 	if len(p.Ops) == 0 {
 		return change.Plan{}, nothing
@@ -310,6 +314,9 @@ func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Pl
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
+	}
+	if p.AllowMissingParent {
+		current = withParents(current, p.Ops)
 	}
 	if p.Session == change.NoSession && current == nil {
 		current = []change.Ref{} // not nil: no session is missing
@@ -516,4 +523,39 @@ func StateWord(s change.State) string {
 
 func notInConflict(id string, state change.State) error {
 	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, StateWord(state))
+}
+
+// changesOrphans reports whether a plan with that cause undoes or redoes a removal by "mend fix --orphans" of
+// earlier versions: records without a session.
+func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
+	if cause.Kind == change.CauseOrphans {
+		return true, nil
+	}
+	for _, seq := range cause.Entries {
+		earlier, err := j.CauseOf(seq)
+		if err != nil {
+			return false, err
+		}
+		if orphans, err := changesOrphans(j, earlier); orphans || err != nil {
+			return orphans, err
+		}
+	}
+	return false, nil
+}
+
+// withParents returns current and the refs of the messages that the ops' records belong to. The result is not nil,
+// because nil means that the session does not exist.
+func withParents(current []change.Ref, ops []change.Op) []change.Ref {
+	all := append([]change.Ref{}, current...)
+	seen := map[string]bool{}
+	for _, r := range all {
+		seen[r.Message] = seen[r.Message] || r.Kind == change.KindMessage
+	}
+	for _, o := range ops {
+		if m := o.Ref.Message; m != "" && !seen[m] {
+			seen[m] = true
+			all = append(all, change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: m})
+		}
+	}
+	return all
 }

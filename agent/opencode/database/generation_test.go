@@ -77,7 +77,7 @@ func TestNewerGenerationLater(t *testing.T) {
 	ref := change.Ref{Kind: change.KindSession, Session: id}
 	images, err := s.Read(ctx, []change.Ref{ref})
 	dbtest.Must(t, err)
-	plan := change.Plan{Session: id, Ops: []change.Op{{Ref: ref, Pre: images[0]}}}
+	plan := change.Plan{Session: id, Ops: []change.Op{{Ref: ref, Pre: images[0]}}, AllowMissingParent: true}
 	dbtest.Alter(t, path, "CREATE TABLE session_v2 (id TEXT)")
 	before := dbtest.Files(t, path)
 	_, errPrepare := s.Prepare(ctx, plan)
