@@ -101,6 +101,20 @@ func TestAgentOf(t *testing.T) {
 	}
 }
 
+func TestCauseOf(t *testing.T) {
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
+	undo := change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}
+	mustBegin(t, j, undo, change.Op{Ref: partRef(1), Pre: image("x")})
+	got, err := j.CauseOf(2)
+	if diff := cmp.Diff(undo, got); err != nil || diff != "" {
+		t.Errorf("CauseOf: %v, -want +got\n%s", err, diff)
+	}
+	if _, err := j.CauseOf(3); !errors.Is(err, ErrNotFound) {
+		t.Errorf("CauseOf of a missing entry: %v", err)
+	}
+}
+
 func TestStates(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	op := change.Op{Ref: partRef(1), Post: image("x")}

@@ -269,6 +269,16 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 	return e, nil
 }
 
+// CauseOf returns the cause of the entry with the given number, without its texts.
+func (j *Journal) CauseOf(seq uint64) (c change.Cause, err error) {
+	defer j.lock(&err, "reading repair %s", IDOf(seq))()
+	st, err := j.stateOf(change.Entry{Seq: seq, ID: IDOf(seq)})
+	if err != nil {
+		return c, err
+	}
+	return st.begin.cause(), nil
+}
+
 // resolveID returns the number of the entry whose id starts with prefix.
 func (j *Journal) resolveID(prefix string) (uint64, error) {
 	if seq, ok := seqOf(prefix); ok && seq > 0 && seq <= j.head.begun {
