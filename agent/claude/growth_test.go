@@ -51,6 +51,19 @@ var shapes = []shape{
 		}
 		return b.Bytes()
 	}},
+	{"one call id", func(n int) []byte { // an answer with many calls, and results with a prompt as parent
+		var b bytes.Buffer
+		writeRecord(&b, 0, -1, `"go"`, "")
+		for i := range n / 2 {
+			writeRecord(&b, 1+i, 0, `[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]`, "")
+		}
+		writeRecord(&b, n/2+1, 0, `[{"type":"text","text":"I begin."}]`, "msg_1")
+		for i := n/2 + 2; i < n; i++ {
+			writeRecord(&b, i, i-1, `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]`, "msg_1")
+		}
+		writeRecord(&b, n, n-1, `"go on"`, "")
+		return b.Bytes()
+	}},
 }
 
 // writeRecord writes a record of an answer, or of the user if the answer has no id. Records are a minute apart, so that

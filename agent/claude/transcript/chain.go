@@ -84,41 +84,19 @@ type group struct {
 // regroup inserts the records of each answer that the walk did not visit, and the results of its calls, beside the
 // answer's records in the chain.
 func (c *Conversation) regroup() {
-	answers, last := map[string][]*Record{}, map[string]int{} // by message id; the last record of each answer in the chain
-	results := map[string][]*Record{}                         // by parent, or by call if the parent is not an answer
-	for _, o := range c.order {
-		switch {
-		case c.dropped[o.UUID]:
-		case o.Type == Assistant && o.MessageID != "":
-			answers[o.MessageID] = append(answers[o.MessageID], o)
-		case o.Type == User && o.hasBlock(request.ToolResult):
-			key := c.parent[o.UUID]
-			if p := c.Record(key); p == nil || p.Type != Assistant {
-				key = callKey(o, request.ToolResult)
-			}
-			results[key] = append(results[key], o)
-		}
+	r := regrouper{
+		Conversation: c, answers: map[string][]*Record{}, children: map[string][]*Record{}, calls: map[string]*Record{},
+		answered: map[string]bool{}, last: map[string]int{}, late: map[*Record]float64{},
 	}
-	for i, o := range c.Chain {
-		if o.Type == Assistant {
-			last[o.MessageID] = i
-		}
-	}
+	r.index()
 	var groups []group
+	done := map[string]bool{}
 	for i, o := range c.Chain {
-		all := answers[o.MessageID]
-		if o.Type != Assistant || all == nil {
+		if o.Type != Assistant || o.MessageID == "" || done[o.MessageID] {
 			continue
 		}
-		delete(answers, o.MessageID)
-		g := group{start: i, end: last[o.MessageID] + 1}
-		for _, o := range all {
-			g.found = slices.Concat(g.found, []*Record{o}, results[o.UUID], results[callKey(o, request.ToolUse)])
-		}
-		g.found = slices.DeleteFunc(g.found, func(o *Record) bool { return c.walked[o.UUID] })
-		for _, o := range g.found {
-			c.walked[o.UUID] = true
-		}
+		done[o.MessageID] = true
+		g := group{start: i, end: r.last[o.MessageID] + 1, found: r.find(o.MessageID)}
 		for g.end < len(c.Chain) && c.isPartOf(c.Chain[g.end], o.MessageID) {
 			g.end++
 		}
@@ -131,35 +109,131 @@ func (c *Conversation) regroup() {
 			groups = append(groups, g)
 		}
 	}
-	c.insert(groups)
+	c.Chain = r.insert(groups)
 }
 
-// callKey returns a key for the first call of a record, or for the call of its first result.
-func callKey(r *Record, kind request.BlockType) string {
-	for _, b := range r.Blocks() {
-		if b.Type == kind {
-			return "call " + b.ToolID
+// A regrouper has the indices for regroup.
+type regrouper struct {
+	*Conversation
+	answers  map[string][]*Record // by message id
+	children map[string][]*Record // results by parent, and by the record with their call
+	calls    map[string]*Record   // by the id of a call; nil if several answers have it
+	answered map[string]bool      // the calls with a result in the chain
+	last     map[string]int       // the last record of each answer in the chain
+	late     map[*Record]float64  // position of a result that was found by its call
+}
+
+type callKey struct {
+	record *Record
+	id     string
+}
+
+func (r *regrouper) index() {
+	called := map[callKey]bool{} // the calls in each record
+	for _, o := range r.order {
+		if r.dropped[o.UUID] || o.Type != Assistant || o.MessageID == "" {
+			continue
+		}
+		r.answers[o.MessageID] = append(r.answers[o.MessageID], o)
+		for id := range o.toolIDs(request.ToolUse) {
+			called[callKey{o, id}] = true
+			if other, ok := r.calls[id]; ok && (other == nil || other.MessageID != o.MessageID) {
+				r.calls[id] = nil
+			} else {
+				r.calls[id] = o
+			}
 		}
 	}
-	return ""
+	for _, o := range r.order {
+		if r.dropped[o.UUID] || o.Type != User || !o.hasBlock(request.ToolResult) {
+			continue
+		}
+		parent := r.parent[o.UUID]
+		r.children[parent] = append(r.children[parent], o)
+		for id := range o.toolIDs(request.ToolResult) {
+			if p := r.calls[id]; p != nil && p.UUID != parent && !called[callKey{r.Record(parent), id}] &&
+				p.Side == o.Side && p.AgentID == o.AgentID {
+				r.children[p.UUID] = append(r.children[p.UUID], o)
+			}
+		}
+	}
+	for i, o := range r.Chain {
+		for id := range o.toolIDs(request.ToolResult) {
+			r.answered[id] = true
+		}
+		if o.Type == Assistant {
+			r.last[o.MessageID] = i
+		}
+	}
 }
 
-// insert puts the records of the groups into the chain, in the order of the file.
-func (c *Conversation) insert(groups []group) {
-	var chain []*Record
+// find returns the records of an answer that the walk did not visit, and results of its calls: results with a parent
+// in the answer, and results of a call that has no result yet.
+func (r *regrouper) find(answer string) (found []*Record) {
+	take := func(o *Record) {
+		if !r.walked[o.UUID] {
+			r.walked[o.UUID] = true
+			found = append(found, o)
+		}
+	}
+	var named []*Record
+	last, answered := 0.0, map[string]bool{}
+	for _, o := range r.answers[answer] {
+		last = max(last, float64(r.Place(o)))
+		take(o)
+	}
+	for _, o := range r.answers[answer] {
+		for _, res := range r.children[o.UUID] {
+			if p := r.Record(r.parent[res.UUID]); p == nil || p.Type != Assistant || p.MessageID != answer {
+				named = append(named, res)
+				continue
+			}
+			for id := range res.toolIDs(request.ToolResult) {
+				answered[id] = answered[id] || !r.walked[res.UUID]
+			}
+			take(res)
+		}
+	}
+	slices.SortStableFunc(named, func(a, b *Record) int { return cmp.Compare(r.Place(a), r.Place(b)) })
+	for _, o := range named {
+		open := false
+		for id := range o.toolIDs(request.ToolResult) {
+			p := r.calls[id]
+			open = open || !answered[id] && !r.answered[id] && p != nil && p.MessageID == answer
+		}
+		if !open || r.walked[o.UUID] {
+			continue
+		}
+		for id := range o.toolIDs(request.ToolResult) {
+			answered[id] = true
+		}
+		r.late[o] = max(float64(r.Place(o)), last+0.5)
+		take(o)
+	}
+	return found
+}
+
+// insert returns the chain with the records of the groups in the order of the file.
+func (r *regrouper) insert(groups []group) (chain []*Record) {
+	place := func(o *Record) float64 {
+		if at, ok := r.late[o]; ok {
+			return at
+		}
+		return float64(r.Place(o))
+	}
 	at := 0
 	for _, g := range groups {
-		slices.SortStableFunc(g.found, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
-		chain = append(chain, c.Chain[at:g.start+1]...)
-		for _, o := range c.Chain[g.start+1 : g.end] {
-			for len(g.found) > 0 && c.Place(g.found[0]) < c.Place(o) {
+		slices.SortStableFunc(g.found, func(a, b *Record) int { return cmp.Compare(place(a), place(b)) })
+		chain = append(chain, r.Chain[at:g.start+1]...)
+		for _, o := range r.Chain[g.start+1 : g.end] {
+			for len(g.found) > 0 && place(g.found[0]) < float64(r.Place(o)) {
 				chain, g.found = append(chain, g.found[0]), g.found[1:]
 			}
 			chain = append(chain, o)
 		}
 		chain, at = append(chain, g.found...), g.end
 	}
-	c.Chain = append(chain, c.Chain[at:]...)
+	return append(chain, r.Chain[at:]...)
 }
 
 // isPartOf reports whether a record after an answer is part of it.

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -249,6 +250,17 @@ func (r *Record) Blocks() []*Block {
 
 func (r *Record) hasBlock(kind request.BlockType) bool {
 	return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.Type == kind })
+}
+
+// toolIDs returns the ids in the record's calls, or in its results.
+func (r *Record) toolIDs(kind request.BlockType) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, b := range r.Blocks() {
+			if b.Type == kind && !yield(b.ToolID) {
+				return
+			}
+		}
+	}
 }
 
 func newBlock(v jsonedit.Value) *Block {
