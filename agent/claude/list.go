@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mend/agent/claude/transcript"
@@ -21,9 +22,11 @@ import (
 )
 
 // sessionID matches a UUID, like the name of a session's transcript without its suffix.
-var sessionID = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+})
 
-func isSessionID(name string) bool { return sessionID.MatchString(name) }
+func isSessionID(name string) bool { return sessionID().MatchString(name) }
 
 type file struct {
 	sessionfile.Entry

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"mend/agent"
@@ -26,7 +27,9 @@ var pluginSource string
 const pluginFile = "mend.js"
 
 // pluginHeader matches the first line of a plugin that mend wrote.
-var pluginHeader = regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+})
 
 // Installer implements [agent.Agent].
 func (a Agent) Installer() agent.Installer { return plugin{program: a.program()} }
@@ -145,21 +148,23 @@ func (plugin) Uninstall(text []byte) ([]byte, error) {
 }
 
 // pluginCommandLine matches the command of a plugin.
-var pluginCommandLine = regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
+var pluginCommandLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
+})
 
 // readPlugin returns the options that a plugin was installed with.
 func readPlugin(text []byte, s agent.Setup) (status agent.Status, err error) {
 	if text == nil {
 		return agent.Status{State: agent.Absent}, nil
 	}
-	header := pluginHeader.FindSubmatch(text)
+	header := pluginHeader().FindSubmatch(text)
 	if header == nil {
 		return agent.Status{State: agent.Foreign},
 			fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 	}
 	status = agent.Status{State: agent.Other, Version: string(header[2])}
 	var args []string
-	m := pluginCommandLine.FindSubmatch(text)
+	m := pluginCommandLine().FindSubmatch(text)
 	if m == nil || json.Unmarshal(m[1], &args) != nil || len(args) < 2 || args[1] != "hook" {
 		return status, nil
 	}

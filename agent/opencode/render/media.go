@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"mend/internal/media"
 	"mend/internal/request"
@@ -124,14 +125,17 @@ const longestScheme = 100
 // urlScheme returns the scheme of a URL in lower case, or "" if it is not a URL.
 func urlScheme(url []byte) string {
 	head, _, ok := bytes.Cut(trimURL(url), []byte(":"))
-	if !ok || len(head) > longestScheme || !schemePattern.Match(head) {
+	if !ok || len(head) > longestScheme {
+		return ""
+	}
+	if !schemePattern().Match(head) {
 		return ""
 	}
 	return strings.ToLower(string(head))
 }
 
 var (
-	schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+	schemePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
@@ -111,11 +112,11 @@ func (t Target) modelID(m request.Model) string {
 	return m.ModelID
 }
 
-var gptVersion = regexp.MustCompile(`^gpt-(\d+)`)
+var gptVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gpt-(\d+)`) })
 
 // isNewGPT reports whether Copilot uses Responses for the model.
 func isNewGPT(model string) bool {
-	m := gptVersion.FindStringSubmatch(model)
+	m := gptVersion().FindStringSubmatch(model)
 	if m == nil || strings.HasPrefix(model, "gpt-5-mini") {
 		return false
 	}
