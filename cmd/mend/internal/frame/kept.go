@@ -16,6 +16,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -183,7 +184,7 @@ func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *kee
 		heads = append(heads, x.Session)
 	}
 	here := mend.Here(heads, show.WorkingFolder())
-	show.MoveToFront(all, func(x Restorable) bool { return here(x.Session) })
+	request.MoveFirst(all, func(x Restorable) bool { return here(x.Session) })
 	return all, left
 }
 

@@ -18,6 +18,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/journal"
 	"mend/repair"
@@ -50,7 +51,7 @@ func (f *SessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 			return f.Here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
 		})
 	}
-	show.MoveToFront(heads, here)
+	request.MoveFirst(heads, here)
 	return heads, nil
 }
 
@@ -213,7 +214,7 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 		return NamedSession{}, err
 	}
 	here := mend.Here(headsOf(found), show.WorkingFolder())
-	show.MoveToFront(found, func(s NamedSession) bool { return here(s.Head) })
+	request.MoveFirst(found, func(s NamedSession) bool { return here(s.Head) })
 	rows := show.SessionRows(env.Terminal, headsOf(found), heads)
 	if slices.ContainsFunc(found, func(s NamedSession) bool { return s.StoreID.Agent != found[0].StoreID.Agent }) {
 		for i, s := range found {
@@ -283,7 +284,7 @@ func oneSession(ctx context.Context, env *Env, names []string, verb string) (Nam
 		return NamedSession{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
 	here := mend.Here(headsOf(all), show.WorkingFolder())
-	show.MoveToFront(all, func(s NamedSession) bool { return here(s.Head) })
+	request.MoveFirst(all, func(s NamedSession) bool { return here(s.Head) })
 	i, err := env.Pick(ctx, "Which session?", show.SessionRows(env.Terminal, headsOf(all), headsOf(all)))
 	if err != nil {
 		return NamedSession{}, err

@@ -23,6 +23,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -308,7 +309,7 @@ func (r *scanReport) print(all []change.Head) {
 	})
 	if !r.named && len(r.shown) > 1 {
 		here := mend.Here(all, show.WorkingFolder())
-		show.MoveToFront(r.shown, func(f mend.Finding) bool { return here(f.Session) })
+		request.MoveFirst(r.shown, func(f mend.Finding) bool { return here(f.Session) })
 	}
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {

@@ -16,6 +16,7 @@ import (
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -114,9 +115,9 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 		return x, nil, noCulprit(env, readings[0], strings.Join(m.searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
-	show.MoveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
+	request.MoveFirst(found, func(c culprit.Culprit) bool { return c.Failed })
 	here := mend.Here(m.heads, show.WorkingFolder())
-	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
+	request.MoveFirst(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certainCulprit(found)
 	if !ok {
 		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(m.heads)), f); err != nil {

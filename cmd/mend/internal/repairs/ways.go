@@ -213,7 +213,7 @@ func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readin
 		found = slices.DeleteFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree == repair.IsBroken })
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
-	show.MoveToFront(heads, mend.Here(heads, show.WorkingFolder()))
+	request.MoveFirst(heads, mend.Here(heads, show.WorkingFolder()))
 	one := slices.IndexFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree != repair.IsBroken })
 	switch {
 	case one >= 0:

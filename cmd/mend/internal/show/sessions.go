@@ -109,13 +109,6 @@ func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]a
 	return rows
 }
 
-// MoveToFront moves the items for which first is true to the front, and otherwise keeps the order.
-func MoveToFront[T any](all []T, first func(T) bool) {
-	rest := slices.DeleteFunc(slices.Clone(all), first)
-	front := slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !first(x) })
-	copy(all, append(front, rest...))
-}
-
 // SentenceCase returns a text with a capital first letter and a full stop.
 func SentenceCase[T ~string](text T) T {
 	return T(strings.ToUpper(string(text[:1])) + strings.TrimSuffix(string(text[1:]), ".") + ".")
