@@ -64,13 +64,12 @@ func (m meta) leftover(it Item, fn func(Item) error) error {
 
 // anyMeta returns the fields needed to read the pages of a file, even if both meta pages are damaged.
 func anyMeta(r *source, size int64) meta {
-	page := int64(os.Getpagesize()) // as bbolt chooses it
 	m, err := metaAt(r, 0, 0)
-	if err != nil {
+	for page := int64(minPageSize); err != nil && page <= maxPageSize; page *= 2 { // another machine may have written it
 		m, err = metaAt(r, page, 1)
 	}
 	if err != nil {
-		m = meta{source: r, pageSize: page}
+		m = meta{source: r, pageSize: int64(os.Getpagesize())} // as bbolt chooses it
 	}
 	m.high = uint64(size / m.pageSize)
 	return m
