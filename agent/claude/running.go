@@ -94,8 +94,8 @@ func (s *store) readRegistered() (all []registeredProcess) {
 	return all
 }
 
-// recent is the time after its last write in which a process of another machine or container counts as running. mend
-// cannot inspect such a process.
+// recent is how long after its last write a process of another machine or container counts as running: mend cannot
+// inspect such a process.
 const recent = 10 * time.Minute
 
 func (p *registeredProcess) wroteRecently() bool {

@@ -64,7 +64,7 @@ func TestCombinedDamage(t *testing.T) {
 	}
 }
 
-// fixCombined fixes all damages. Of drawn ones, what has no fix is set aside: nobody has met these combinations.
+// fixCombined fixes all damages together. If they were drawn, findings without a fix are set aside.
 func fixCombined(t *testing.T, version int, names []string, drawn bool) {
 	s, o := damagedFixture(t, version, names)
 	r, err := Plan(s, Request{Options: o, SetAside: drawn})

@@ -207,8 +207,8 @@ func findUnlisted(c *simulation) []finding {
 
 // findOrphan finds the session of a subagent without a main session.
 func findOrphan(c *simulation) []finding {
-	return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf("The session is a subagent's, and its main session %.60s does "+
-		"not exist. OpenCode lists it nowhere.", c.s.Parent))
+	return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf(
+		"The session is a subagent's, and its main session %.60s does not exist. OpenCode lists it nowhere.", c.s.Parent))
 }
 
 // orphanFixes returns the fix that makes the session a main session.

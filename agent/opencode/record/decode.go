@@ -39,7 +39,7 @@ func NewSession(r change.Record) Session {
 	return s
 }
 
-// rowSession is NewSession for a row. The ref is that of the id in it.
+// rowSession is NewSession for a row. The session's ref has the id in the row.
 func rowSession(r change.Record) Session {
 	r.Ref = change.Ref{Kind: change.KindSession, Session: r.Text("id")}
 	timeIn := func(column string) int64 {

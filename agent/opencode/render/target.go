@@ -50,7 +50,7 @@ var apiNames = [...]string{"anthropic", "openai", "chat", "openrouter", "copilot
 // String returns the name of the API.
 func (a API) String() string { return apiNames[a] }
 
-// Paths returns the formats in which the API's errors number turns and blocks.
+// Paths returns the formats of the numbers of turns and blocks in the API's errors.
 func (a API) Paths() (turn, block string) {
 	switch a {
 	case OpenAI:

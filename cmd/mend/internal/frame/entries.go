@@ -116,9 +116,8 @@ func movedPath(ctx context.Context, env *Env, e change.Entry) string {
 	return ""
 }
 
-// Newest returns the ids of the newest entries that find selects: in all stores, in the stores of the agent that the user
-// names, or in the store that the user names. If there are none, it returns an error with the text none, and a hint if the journal has
-// others.
+// Newest returns the ids of the newest entries that find selects, in all stores or in those of the agent or the store
+// that the user names. If there are none, it returns an error with the text none, and a hint if the journal has others.
 func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]string, error), none string) ([]string, error) {
 	var store *mend.Store
 	if env.Opt.Store != "" {

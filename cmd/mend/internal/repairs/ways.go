@@ -21,7 +21,7 @@ import (
 	"mend/repair"
 )
 
-// A way is one of the ways in which conversations get lost, with the commands that help.
+// A way describes how conversations get lost, and the commands that help.
 type way struct {
 	Name     string   `json:"way"`
 	What     string   `json:"what"`
