@@ -31,9 +31,10 @@ type Source struct {
 	// does not exist.
 	Base *Source
 
-	judged    bool   // for a Base: the fields below are known
-	refused   string // the id of the session with the refused part, "" for none
-	end, next int64  // the beginning of the fork ends in Plain between these two offsets: no record is there
+	// For a Base, set by judge:
+	judged    bool
+	refused   string // the id of the session with the part that the provider refuses; "" for none
+	end, next int64  // where the fork's beginning ends in Plain: after its last record, and before the next one
 
 	Restore bool // an archived session should be listed again
 
@@ -187,8 +188,8 @@ func baseOf(lines []line) (id string, end, offset int64) {
 	return base.TextAt("thread_id"), end, offset
 }
 
-// missing returns id, the id of s, if s is nil, which means that the session does not exist. Otherwise it returns the
-// id of the first missing session among those that s was forked from; "" if all exist.
+// missing returns the id of a session that does not exist: of s itself, which then is nil, or of the first missing
+// one that s was forked from; "" if all exist. The id of s is id.
 func (s *Source) missing(id string) string {
 	if id == "" || s == nil {
 		return id
@@ -196,30 +197,31 @@ func (s *Source) missing(id string) string {
 	return s.Base.missing(ReadSummary(s.Plain).Base)
 }
 
-// inherited returns the id of the session with the part of a fork's beginning that the provider refuses, "" for none.
-// moved reports whether the fork names a byte where its beginning does not end.
+// inherited checks the beginning of a fork, which is stored in other sessions. It returns the id of the session with
+// the part that the provider refuses, "" for none, and whether the fork names a byte where its beginning does not end.
 func (c *State) inherited() (refused string, moved bool) {
 	id, end, offset := baseOf(c.lines)
 	b := c.src.Base
 	if id == "" || b == nil || c.compaction() >= 0 {
 		return "", false
 	}
-	if !b.judged { // it is the same for all drafts
+	if !b.judged { // all drafts have the same Base
 		b.judge(id, end)
 	}
 	return b.refused, offset > 0 && (offset < b.end || offset > b.next)
 }
 
-// judge sets where the part of s before the ordinal end ends, if the ordinals show it. If the provider refuses that part,
-// it sets refused: to id, the id of s, or to the id of the session that s has the refused part from.
-func (s *Source) judge(id string, end int64) {
+// judge checks the part of s before an ordinal, which is the beginning of a fork. It sets end and next, if the ordinals
+// show them. If the provider refuses that part, it sets refused: to id, which is the id of s, or to the id of the
+// session that s itself got the refused part from.
+func (s *Source) judge(id string, ordinal int64) {
 	base := content{path: s.path}
 	base.lines, _ = parseLines(s.Plain)
-	odd, _ := base.newOrdinals()
+	missing, _ := base.newOrdinals()
 	s.next = int64(len(s.Plain))
 	at := int64(0)
 	for i, l := range base.lines {
-		if n, _ := l.ordinal(); l.kind != "" && n >= end {
+		if n, _ := l.ordinal(); l.kind != "" && n >= ordinal {
 			base.lines, s.next = base.lines[:i], at
 			break
 		}
@@ -227,7 +229,7 @@ func (s *Source) judge(id string, end int64) {
 			s.end = min(at, int64(len(s.Plain)))
 		}
 	}
-	if len(odd) > 0 {
+	if len(missing) > 0 {
 		s.end, s.next = 0, math.MaxInt64
 	}
 	st := newState(*s, base)

@@ -19,12 +19,12 @@ type draft struct {
 	c        *State
 	renumber bool // lines have moved, so messages are renamed after their new numbers
 
-	// items has the items by message, and those of the model also by turn; nil before the first use and after lines
-	// moved.
+	// items has the items of each message, and under the key of a turn the turn's items that the model wrote. It is nil
+	// before its first use, and after lines moved.
 	items map[string][]item
 	turns map[string]string // for each message the key of its turn in items
 
-	paired *repair.Calls // see [draft.calls]
+	paired *repair.Calls // the calls and outputs; see [draft.calls]
 	before *draft        // the draft before the current fix
 }
 
@@ -105,7 +105,7 @@ func (d *draft) itemsOf(group string) []item {
 			}
 			if !it.added {
 				d.items[it.group], d.turns[it.group] = append(d.items[it.group], it), turn
-				if isModels(it.value) {
+				if isFromModel(it.value) {
 					d.items[turn] = append(d.items[turn], it)
 				}
 			}
@@ -265,12 +265,12 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 			return err
 		}
 	}
-	delete(d.items, turn) // they have no ids any more
+	delete(d.items, turn) // the next call for this turn has nothing to do
 	return nil
 }
 
-// moveAfterCall moves an output to the end of the response with its call. It removes the ids, because the call itself
-// may be separated from its reasoning.
+// moveAfterCall moves an output to the end of the response that has its call. It removes the ids of both turns, because
+// the call, too, may be separated from its reasoning.
 func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
@@ -313,7 +313,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 // dropCopy removes the item of a block if an earlier item is identical.
 func (d *draft) dropCopy(b *request.Block) error {
 	it, err := d.find(b)
-	if err != nil || !it.again {
+	if err != nil || !it.copied {
 		return repair.ErrNoEdit
 	}
 	return d.drop(it)

@@ -47,18 +47,18 @@ func (c *State) Faults() (all []repair.Finding) {
 	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
-	if odd, known := c.newOrdinals(); isPaginated(c.lines) && !known {
+	if missing, known := c.newOrdinals(); isPaginated(c.lines) && !known {
 		add("ordinal-missing", "")
-	} else if isPaginated(c.lines) && len(odd) > 0 {
+	} else if isPaginated(c.lines) && len(missing) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction() // Codex reads backwards from the end to it
+	last := c.compaction() // Codex reads no record before it
 	places, unknown := c.lineFaults(last)
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
-	if len(places["line-shared"]) > 0 { // content beside the record gets a line of its own
+	if len(places["line-shared"]) > 0 { // a fix makes lines of the other content: they are no new findings
 		for _, code := range []string{"line-scrap", "line-torn"} {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
@@ -83,8 +83,8 @@ func (c *State) Faults() (all []repair.Finding) {
 	return all
 }
 
-// forkFault returns the code of a rule about the sessions that this one was forked from, "" for none, with the id of
-// the session that is to blame, and what the user can do if that is not a repair of this session.
+// forkFault returns the code of the rule that is broken because of a session that this one was forked from, "" for
+// none, and the id of that session. If a repair of this session does not help, why names what the user can do.
 func (c *State) forkFault() (code, id, why string) {
 	base, _, _ := baseOf(c.lines)
 	if id = c.src.Base.missing(base); id != "" {
@@ -135,8 +135,8 @@ func (c *State) newer() string {
 	return fmt.Sprintf("Codex %.20s", version)
 }
 
-// fault returns the rule that explains why Codex does not read the line, "" if it does. Codex reads no
-// record before a compaction.
+// fault returns the code of the rule that says why Codex does not read the line, "" if it reads it. current means that
+// no compaction follows.
 func (l *line) fault(current bool) string {
 	switch {
 	case l.again:
@@ -231,10 +231,10 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// newOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It
-// also returns whether the last record has an ordinal.
-func (s *content) newOrdinals() (odd map[int]int64, known bool) {
-	odd, known = map[int]int64{}, true
+// newOrdinals returns, by the index of its line, a new ordinal for each record that has none, or one that is not higher
+// than the previous. It also returns whether the last record has an ordinal.
+func (s *content) newOrdinals() (missing map[int]int64, known bool) {
+	missing, known = map[int]int64{}, true
 	last := int64(-1)
 	for i := range s.lines {
 		if s.lines[i].kind == "" {
@@ -243,11 +243,11 @@ func (s *content) newOrdinals() (odd map[int]int64, known bool) {
 		n, ok := s.lines[i].ordinal()
 		if known = ok; !ok || n <= last {
 			n = last + 1
-			odd[i] = n
+			missing[i] = n
 		}
 		last = n
 	}
-	return odd, known
+	return missing, known
 }
 
 // compaction returns the index of the last compaction, or -1.
@@ -260,8 +260,8 @@ func isMissed(kind string) bool { return kind == "response_item" || kind == "com
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
 
-// isPart reports whether a line that is not a record is part of a record that the model misses. It recognizes the part
-// only if the type of the record is left.
+// isPart reports whether a line is part of a record without which the model lacks content. A line without the type of a
+// record counts as such a part only if it has the beginning of a record that ends before the type.
 func isPart(raw []byte) bool {
 	_, rest, torn := bytes.Cut(raw, begin)
 	return bytes.Contains(raw, []byte(`"response_item"`)) || torn && !bytes.Contains(rest, []byte(`"type":"`))
@@ -278,14 +278,14 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether a text, such as another program's marker, replaces the encrypted content of an item: it has
-// characters that base64 lacks, or is shorter than a cipher's initialization vector and checksum.
+// isMarked reports whether the encrypted content of an item is not encrypted, but, for example, another program's
+// marker: it has characters that base64 lacks, or is shorter than a cipher's initialization vector and checksum.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
 }
 
-// dropMarked removes the compaction that is marked, or else the reasoning that is marked.
+// dropMarked removes the compaction for which isMarked holds, or else all such reasoning.
 func (d *draft) dropMarked() error {
 	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
 	for _, it := range slices.Backward(marked) {
@@ -311,7 +311,7 @@ func (d *draft) setMeta() error {
 		d.lines = slices.Insert(slices.Delete(d.lines, i, i+1), 0, l)
 		return nil
 	}
-	if at < 0 || !d.lines[at].isMetaRest() {
+	if at < 0 || !d.lines[at].isMetaPart() {
 		d.lines = slices.Insert(d.lines, 0, line{})
 		at = 0
 	}
@@ -319,8 +319,8 @@ func (d *draft) setMeta() error {
 	old := jsonedit.Parse(read.Data)
 	raw := d.c.newMeta(cmp.Or(old.TextAt("timestamp"), d.c.startTime()))
 	for name, v := range old.Get("payload").Children() {
-		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
-		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) &&
+		isWrong := func(m member) bool { return m.name == string(name) && !m.accepts(v) }
+		if string(name) != "id" && !slices.ContainsFunc(schemas()[[2]string{"session_meta"}], isWrong) &&
 			read.Intact("payload", string(name)) {
 			raw, _ = jsonedit.Set(raw, v.Raw(), "payload", string(name)) // it is an object
 		}
@@ -329,8 +329,8 @@ func (d *draft) setMeta() error {
 	return nil
 }
 
-// isMetaRest reports whether the line is a record that begins a session, or a part of one.
-func (l *line) isMetaRest() bool {
+// isMetaPart reports whether the line is a record that begins a session, or a part of one.
+func (l *line) isMetaPart() bool {
 	return l.kind == "session_meta" || l.kind == "" && (bytes.Contains(l.raw, []byte(`"session_meta"`)) ||
 		len(bytes.Trim(l.raw, "\x00 \r\t")) == 0)
 }
@@ -427,8 +427,8 @@ func (d *draft) setFirst() error {
 
 // setOrdinals gives each record without a valid ordinal the next higher one.
 func (d *draft) setOrdinals() error {
-	odd, _ := d.newOrdinals()
-	for i, n := range odd {
+	missing, _ := d.newOrdinals()
+	for i, n := range missing {
 		_ = d.set(i, fmt.Append(nil, n), "ordinal") // it is an object
 	}
 	return nil
@@ -440,7 +440,8 @@ func (d *draft) setForkOffset() error {
 	return d.set(at, fmt.Append(nil, d.c.src.Base.end), "payload", "history_base", "end_byte_offset")
 }
 
-// reread returns an edit that replaces lines that Codex does not read; if read returns nil, the line stays.
+// reread returns an edit that replaces each line that Codex does not read by the lines that read returns for it. If read
+// returns nil, the line stays.
 func reread(read func(raw []byte) [][]byte) func(d *draft) error {
 	return func(d *draft) error {
 		var all []line

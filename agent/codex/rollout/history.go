@@ -16,9 +16,9 @@ type item struct {
 	kind    string
 	value   jsonedit.Value
 	group   string // the message that contains it
-	index   int    // of its first block in the message
+	index   int    // the index of its first block in the message
 	added   bool   // Codex itself adds it to the request
-	again   bool   // an earlier item with the same id is identical
+	copied  bool   // an earlier item is identical, also in its id
 	summary bool
 
 	reasoned    bool // see [role]
@@ -35,7 +35,7 @@ func history(lines []line) (all []item) {
 		l := &lines[i]
 		switch {
 		case l.again:
-			all = nil // Codex reads backwards from the end to this session_meta
+			all = nil // Codex reads no record before this session_meta
 		case l.kind == "response_item":
 			if isSent(l.payload) {
 				all = append(all, item{
@@ -89,10 +89,10 @@ func replacementHistory(lines []line, at int) (all []item) {
 	first, previous, sub := 0, -1, 0
 	for v := range lines[at].payload.Get("replacement_history").Elements() {
 		origin := cmp.Or(former[v.TextAt("id")], &line{})
-		if !isModels(v) || origin.first != previous {
+		if !isFromModel(v) || origin.first != previous {
 			first = sub
 		}
-		if previous = origin.first; !isModels(v) {
+		if previous = origin.first; !isFromModel(v) {
 			previous = -1
 		}
 		if isSent(v) {
@@ -161,8 +161,8 @@ var calls = map[string]struct{ input, output string }{
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
-// pairCalls returns the items after Codex has paired calls and outputs: outputs without a call are left out,
-// and calls without an output get one.
+// pairCalls returns the items as Codex sends them: without outputs that have no call, and with an output for each call
+// that has none. It also sets copied.
 func pairCalls(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
@@ -179,7 +179,7 @@ func pairCalls(items []item) (all []item) {
 			continue
 		}
 		name := it.value.TextAt("id")
-		if it.again = name != "" && bytes.Equal(first[name], it.value.Raw()); first[name] == nil {
+		if it.copied = name != "" && bytes.Equal(first[name], it.value.Raw()); first[name] == nil {
 			first[name] = it.value.Raw()
 		}
 		all = append(all, it)

@@ -18,32 +18,32 @@ type Summary struct {
 }
 
 // ReadSummary reads the beginning of a rollout.
-func ReadSummary(head []byte) (a Summary) {
+func ReadSummary(head []byte) (s Summary) {
 	begun := false
 	for raw := range bytes.Lines(head) {
 		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
 		if !begun && !l.isBlank() {
-			_, a.ID = metaOf([]line{l})
-			a.Base, _, _ = baseOf([]line{l})
+			_, s.ID = metaOf([]line{l})
+			s.Base, _, _ = baseOf([]line{l})
 			begun = true
 		}
 		switch {
-		case l.kind == "session_meta" && a.Version == "":
-			a.Directory, a.Version = l.payload.TextAt("cwd"), l.payload.TextAt("cli_version")
-		case l.kind == "turn_context" && a.Directory == "":
-			a.Directory = l.payload.TextAt("cwd")
-		case a.Title == "":
+		case l.kind == "session_meta" && s.Version == "":
+			s.Directory, s.Version = l.payload.TextAt("cwd"), l.payload.TextAt("cli_version")
+		case l.kind == "turn_context" && s.Directory == "":
+			s.Directory = l.payload.TextAt("cwd")
+		case s.Title == "":
 			first, _, _ := strings.Cut(l.prompt(), "\n")
-			a.Title = request.Short(first, 80)
+			s.Title = request.Short(first, 80)
 		}
-		if t, err := time.Parse(time.RFC3339, l.value.TextAt("timestamp")); a.Created == 0 && err == nil {
-			a.Created = t.UnixMilli()
+		if t, err := time.Parse(time.RFC3339, l.value.TextAt("timestamp")); s.Created == 0 && err == nil {
+			s.Created = t.UnixMilli()
 		}
-		if a.Title != "" && a.Directory != "" && a.Version != "" && a.Created != 0 {
+		if s.Title != "" && s.Directory != "" && s.Version != "" && s.Created != 0 {
 			break
 		}
 	}
-	return a
+	return s
 }
 
 // CountMessages counts the prompts and answers of a rollout, and returns the id of the first.
@@ -71,12 +71,12 @@ func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
-		at[lines[i].moment()] = append(at[lines[i].moment()], &lines[i])
+		at[lines[i].key()] = append(at[lines[i].key()], &lines[i])
 	}
 	wanted, _ := parseLines(old)
 	for i := range wanted {
 		l := &wanted[i]
-		if l.isUnique(edited) && !slices.ContainsFunc(at[l.moment()], l.isContained) {
+		if l.isUnique(edited) && !slices.ContainsFunc(at[l.key()], l.isContained) {
 			records++
 			if l.isMessage() {
 				messages++
@@ -103,10 +103,10 @@ var contents = []string{
 	"replacement_history",
 }
 
-// isContained reports whether now, a later state of the line, has all texts of the line.
-func (l *line) isContained(now *line) bool {
-	return now.subtype == l.subtype && !slices.ContainsFunc(contents,
-		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
+// isContained reports whether a later state of the line has all its texts.
+func (l *line) isContained(later *line) bool {
+	return later.subtype == l.subtype && !slices.ContainsFunc(contents,
+		func(name string) bool { return jsonedit.HasLostText(later.payload.Get(name), l.payload.Get(name)) })
 }
 
 // Join returns a kept rollout, followed by the lines of data after the last line that is in both. If data has a
@@ -115,7 +115,7 @@ func Join(kept, data []byte, session string) []byte {
 	lines, _ := parseLines(kept)
 	known := map[string]bool{}
 	for i := range lines {
-		known[lines[i].moment()] = true
+		known[lines[i].key()] = true
 	}
 	current, _ := parseLines(data)
 	gained := current
@@ -124,7 +124,7 @@ func Join(kept, data []byte, session string) []byte {
 		if l.kind == "session_meta" && l.payload.TextAt("id") != session {
 			return kept
 		}
-		if known[l.moment()] {
+		if known[l.key()] {
 			gained = current[i+1:]
 		}
 	}
@@ -141,5 +141,5 @@ func Join(kept, data []byte, session string) []byte {
 	return d.data()
 }
 
-// moment returns the time and the type of a line, for the comparison of two rollouts.
-func (l *line) moment() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }
+// key returns the time and the type of a line, by which it is found in another rollout.
+func (l *line) key() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }

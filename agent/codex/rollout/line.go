@@ -24,7 +24,7 @@ type line struct {
 	role
 }
 
-// A role is the meaning that a line gets from the lines around it.
+// A role has the facts about a line that follow from the lines around it.
 type role struct {
 	first       int  // first line of the message that contains the record; 0 for none
 	reasoned    bool // the response had reasoning before the line
@@ -67,8 +67,8 @@ func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
 
-// isModels reports whether an item is part of an answer of the model.
-func isModels(v jsonedit.Value) bool {
+// isFromModel reports whether the model wrote an item.
+func isFromModel(v jsonedit.Value) bool {
 	kind := v.TextAt("type")
 	return kind == "reasoning" || strings.HasSuffix(kind, "_call") || kind == "message" && v.TextAt("role") == "assistant"
 }
@@ -76,15 +76,15 @@ func isModels(v jsonedit.Value) bool {
 // A response has the known facts about the model's newest response.
 type response struct {
 	open     bool  // more of it may come
-	first    int   // first line of its current group; 0 if the next item begins a group
+	first    int   // first line of its current message; 0 if the next item begins a message
 	reasoned bool  // it has reasoning
 	later    []int // the indexes of its items after the first reasoning
-	sure     bool  // all other items are calls with outputs that follow
+	calls    bool  // apart from reasoning it has only calls, and each has an output
 }
 
-// assignGroups groups the items of each response: the items between two records that the model did not write, such as
-// the token counts that Codex writes after each response. If the item that followed reasoning is lost, the next
-// items form another group, because the provider does not accept them in its place.
+// assignGroups sets the roles of the lines. The items of one response form a message: those between two records that
+// the model did not write, such as the token counts that Codex writes after each response. If the item that followed
+// reasoning is lost, the next items form another message, because the provider does not accept them in its place.
 func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
@@ -103,7 +103,7 @@ func assignGroups(lines []line) {
 		isItem := l.kind == "response_item"
 		begun = begun || isItem || l.kind == "compacted"
 		switch {
-		case isItem && isModels(l.payload), l.kind == "compacted", l.subtype == "task_started":
+		case isItem && isFromModel(l.payload), l.kind == "compacted", l.subtype == "task_started":
 			alone = -1
 			if l.subtype == "reasoning" {
 				alone = i
@@ -114,26 +114,26 @@ func assignGroups(lines []line) {
 		switch {
 		case l.kind == "session_meta":
 			l.again = begun && paginated // Codex Desktop repeats the record during a session, which is not paginated
-		case isItem && isModels(l.payload):
+		case isItem && isFromModel(l.payload):
 			r.begin()
 			if r.first = cmp.Or(r.first, l.n); r.reasoned {
 				r.later = append(r.later, i)
 			}
 			l.first, l.reasoned = r.first, r.reasoned
 			r.reasoned = r.reasoned || l.subtype == "reasoning"
-			r.sure = r.sure && (l.subtype == "reasoning" || answers[calls[l.subtype].output+l.payload.TextAt("call_id")])
+			r.calls = r.calls && (l.subtype == "reasoning" || answers[calls[l.subtype].output+l.payload.TextAt("call_id")])
 		case lost && (r.open || reasoning):
 			if r.begin(); len(r.later) == 0 {
 				r.first, r.reasoned = 0, r.reasoned || reasoning
 			}
 		case isItem && isOutput(l.subtype):
 			l.first, r.open = l.n, false
-			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // its call is lost: it followed the reasoning
+			if !called[l.subtype+l.payload.TextAt("call_id")] && r.reasoned && r.calls { // its call is lost: it followed the reasoning
 				for _, j := range r.later {
 					lines[j].first = lines[r.later[0]].n
 				}
 			}
-			r.sure = false
+			r.calls = false
 		case isItem, l.kind == "compacted":
 			l.first, r = l.n, response{}
 		case l.kind == "token_usage_record", l.kind == "event_msg" && l.subtype == "token_count":
@@ -144,7 +144,7 @@ func assignGroups(lines []line) {
 
 func (r *response) begin() {
 	if !r.open {
-		*r = response{open: true, sure: true}
+		*r = response{open: true, calls: true}
 	}
 }
 

@@ -15,8 +15,8 @@ func Guide() repair.Guide {
 		repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
-// whole returns the Fixes of a rule about the whole session that has a single fix.
-func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
+// sessionFix returns the Fixes of a rule that has one fix, which edits the whole session.
+func sessionFix(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
 		return []repair.Fix{{
 			Text: text, Loses: loses, Whole: true,
@@ -25,8 +25,8 @@ func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []
 	}
 }
 
-// single returns the Fixes of a rule about a block that has a single fix.
-func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
+// blockFix returns the Fixes of a rule that has one fix, which edits the block of the finding.
+func blockFix(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
 		return []repair.Fix{{
 			Text: text, Loses: loses, Alike: true,
@@ -47,11 +47,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
 			text += " If it rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes that."
 		}
-		return whole(text, "", (*draft).setProvider)(x)
+		return sessionFix(text, "", (*draft).setProvider)(x)
 	}
-	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which "+
+	dropCompaction := sessionFix("The compaction is removed: the whole history is sent again.", "The summary, which "+
 		"only the provider could read.", removeCompaction)
-	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.",
+	reasoning := blockFix("The reasoning of this answer is removed. Its calls and texts stay.",
 		"The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
 	dropReasoning := func(x *repair.Fault) []repair.Fix {
 		if b := x.Target(); b != nil && b.Type == request.Summary {
@@ -70,35 +70,35 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The file is not named like a rollout of this session, so Codex does not find it.",
 			Words:   "no rollout found for thread id",
-			Fixes:   whole("The file gets the name and the folder where Codex finds it.", "", (*draft).setName),
+			Fixes:   sessionFix("The file gets the name and the folder where Codex finds it.", "", (*draft).setName),
 		},
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, of another " +
 				"session, or has an invalid value. Codex does not open the rollout.",
 			Words: "failed to read session metadata",
-			Fixes: whole("The first line is rebuilt from the name of the file, the index of Codex and the other lines.",
+			Fixes: sessionFix("The first line is rebuilt from the name of the file, the index of Codex and the other lines.",
 				"", (*draft).setMeta),
 		},
 		repair.Rule{
 			Code: "fork-base", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "The session is a fork. Its beginning is in the rollout of the session that it was forked from, and that " +
-				"rollout does not exist, so Codex does not open the fork.",
+			Meaning: "The beginning of a fork is in the rollout of the session that it was forked from, and that rollout " +
+				"does not exist. Codex does not open the fork.",
 			Words: "invalid paginated history lineage … missing source rollout",
 			NoFix: "Bring back the session that it was forked from.",
 		},
 		repair.Rule{
 			Code: "fork-refused", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "The session is a fork. Its beginning is in the rollout of the session that it was forked from, and the " +
-				"provider refuses that part.",
+			Meaning: "The provider refuses the beginning of a fork, which is in the rollout of the session that it was " +
+				"forked from.",
 			NoFix: "Repair the session that it was forked from. Its forks then work, too.",
 		},
 		repair.Rule{
 			Code: "fork-offset", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "The session is a fork. It names the byte where its beginning ends in the rollout of the session that it was " +
-				"forked from. That rollout became longer or shorter, so Codex sends another beginning, or does not open the fork.",
+			Meaning: "A fork names the byte where its beginning ends in the rollout of the session that it was forked from, " +
+				"and that rollout became longer or shorter. So Codex sends another beginning, or does not open the fork.",
 			Words: "cutoff byte offset is past the source rollout",
-			Fixes: whole("The fork names the byte where its beginning ends now.", "", (*draft).setForkOffset),
+			Fixes: sessionFix("The fork names the byte where its beginning ends now.", "", (*draft).setForkOffset),
 		},
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
@@ -117,7 +117,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The index of Codex (state_5.sqlite) has another path for the rollout, and no rollout is there.",
 			Words:   "no rollout found for thread id",
-			Fixes:   whole("The index gets the path of the rollout.", "", (*draft).setPath),
+			Fixes:   sessionFix("The index gets the path of the rollout.", "", (*draft).setPath),
 		},
 		repair.Rule{
 			Code: "thread-elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
@@ -128,7 +128,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.Hidden,
 			Meaning: "The index of Codex has no first message of the session. Codex does not list such a session.",
-			Fixes:   whole("The index gets the first prompt.", "", (*draft).setFirst),
+			Fixes:   sessionFix("The index gets the first prompt.", "", (*draft).setFirst),
 		},
 		repair.Rule{
 			Code: "provider-gone", Class: repair.OtherProvider, Severity: repair.Broken,
@@ -149,7 +149,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 				if !x.State.(*State).src.Restore {
 					return nil
 				}
-				return whole("The session is no longer archived.", "The time at which it was archived.", (*draft).unarchive)(x)
+				return sessionFix("The session is no longer archived.", "The time at which it was archived.", (*draft).unarchive)(x)
 			},
 		},
 		repair.Rule{
@@ -157,33 +157,33 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "The last record has no ordinal, for example because an older version or another tool appended it. " +
 				"Codex does not open the rollout.",
 			Words: "final paginated rollout record is missing an ordinal",
-			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
+			Fixes: sessionFix("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
 			Meaning: "Ordinals are missing, duplicate, or too low. Codex may leave these records out when it shows " +
 				"the history.",
 			Healed: "Codex 0.171.0 continues, and does not show these records.",
-			Fixes:  whole("The lines get ordinals, and Codex shows all of them.", "", (*draft).setOrdinals),
+			Fixes:  sessionFix("The lines get ordinals, and Codex shows all of them.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A line holds a complete record, and Codex does not read it because of what is before or after it " +
 				"on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   whole("Each record is put on a line of its own.", "", reread(records)),
+			Fixes:   sessionFix("Each record is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the session is not in the index of Codex. Codex then " +
 				"does not open it.",
 			Words: "list_turns is not supported yet",
-			Fixes: whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
+			Fixes: sessionFix("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
 		},
 		repair.Rule{
 			Code: "line-encoding", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
-			Fixes:   whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
+			Fixes:   sessionFix("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(markInvalid)),
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
@@ -218,16 +218,16 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "compacted-empty", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A compaction replaced the history with nothing, so the model knows nothing of what was said before.",
-			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),
+			Fixes:   sessionFix("The compaction is removed: the whole history is sent again.", "", removeCompaction),
 		},
 		repair.Rule{
 			Code: "O2",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				return whole("The output is moved after its call, and the ids of the provider's items in these turns are "+
+				return sessionFix("The output is moved after its call, and the ids of the provider's items in these turns are "+
 					"removed, so their content is sent in full.", "", func(d *draft) error { return d.moveAfterCall(x.Target()) })(x)
 			},
 		},
-		repair.Rule{Code: "O4", Fixes: single("The duplicate line is removed.", "", (*draft).dropCopy)},
+		repair.Rule{Code: "O4", Fixes: blockFix("The duplicate line is removed.", "", (*draft).dropCopy)},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},
 		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
 		repair.Rule{
@@ -238,7 +238,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fix: "mend fix --at-risk removes that reasoning, with the ids of its turns; it removes a compaction with such " +
 				"a summary, and the whole history is sent again.",
 			Loses: "Nothing: the text is no reasoning.",
-			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
+			Fixes: sessionFix("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
 				"removed, and the whole history is sent again.", "", (*draft).dropMarked),
 		},
 		repair.Rule{
@@ -249,7 +249,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Why: func(*repair.Fault) string {
 				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
 			},
-			Fixes: single("The text of the reasoning is removed. Its encrypted form and its summary stay.",
+			Fixes: blockFix("The text of the reasoning is removed. Its encrypted form and its summary stay.",
 				"The text of the reasoning.", func(d *draft, b *request.Block) error {
 					return d.setMember(b, []byte("null"), "content")
 				}),

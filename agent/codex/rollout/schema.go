@@ -10,7 +10,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// kinds are the types of records that Codex knows; it skips all others.
+// kinds has the types of records that Codex knows. It skips all others.
 var kinds = map[string]bool{
 	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true,
 	"world_state": true, "token_usage_record": true,
@@ -23,7 +23,9 @@ var kinds = map[string]bool{
 var unsentTypes = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
 
 // isKnown reports whether Codex sends items of a type.
-func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
+func isKnown(kind string) bool {
+	return kind != "" && schemas()[[2]string{"response_item", kind}] != nil
+}
 
 // unknownKind returns the type of a record or of its item if Codex does not know it, for example a type of
 // a newer version; otherwise "".
@@ -38,20 +40,20 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// forms are the schemas of records, of payloads and of nested values. A key is a name and a type: for a payload, the
-// type of its record and its own type; "" as the type stands for all values with the name. The text for a member
-// lists its allowed kinds as [jsonedit.Value.Kind] returns them, with - for a missing member and n for null. After a
-// space it has the name of the form of the object, or of the objects in a list, or a regular expression for texts and
+// schemas has the schemas of records, of payloads and of nested values. A key is a name and a type: for a payload, the
+// type of its record and its own type; the type "" stands for all values with that name. The text for a member lists
+// its allowed kinds as [jsonedit.Value.Kind] returns them, with - for a missing member and n for null. After a space it
+// has the name of the schema of the object, or of the objects in a list, or ~ and a regular expression for texts and
 // numbers.
 //
 // Source: docs/codex.md, "Records".
-var forms = sync.OnceValue(func() map[[2]string][]form {
+var schemas = sync.OnceValue(func() map[[2]string][]member {
 	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
 	const path = `" ~^/root(/[a-z0-9_]+)*$`
 	textForm, encryptedForm := map[string]string{"text": `"`}, map[string]string{"encrypted_content": `"`}
 	imageForm := map[string]string{"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`}
-	all := map[[2]string][]form{}
-	for name, members := range map[string]map[string]string{
+	all := map[[2]string][]member{}
+	for name, fields := range map[string]map[string]string{
 		"record": {"timestamp": `"`, "ordinal": `0-n ~^\d+$`, "metadata": `{-n`, "payload": `{`},
 
 		"session_meta": {
@@ -134,43 +136,43 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		"thought":                  {"type": `" ~^(reasoning_text|text)$`, "text": `"`},
 	} {
 		name, kind, _ := strings.Cut(name, " ")
-		for member, text := range members {
+		for field, text := range fields {
 			kinds, more, _ := strings.Cut(text, " ")
-			f := form{name: member, kinds: kinds, elem: more}
+			m := member{name: field, kinds: kinds, elem: more}
 			if expr, ok := strings.CutPrefix(more, "~"); ok {
-				f.elem, f.text = "", regexp.MustCompile(expr)
+				m.elem, m.text = "", regexp.MustCompile(expr)
 			}
 			key := [2]string{name, kind}
-			all[key] = append(all[key], f)
+			all[key] = append(all[key], m)
 		}
 	}
 	return all
 })
 
-// A form is the schema of a member.
-type form struct {
+// A member is the schema of a member of an object.
+type member struct {
 	name  string
 	kinds string
-	elem  string         // the name of the form of nested values; "text" for a list of texts
+	elem  string         // the name of the schema of nested values; "text" for a list of texts
 	text  *regexp.Regexp // the pattern of a text or a number; nil for any
 }
 
 // accepts reports whether Codex reads the value of a member.
-func (f *form) accepts(v jsonedit.Value) bool {
+func (m *member) accepts(v jsonedit.Value) bool {
 	kind := cmp.Or(byte(v.Kind()), '-')
 	switch {
-	case strings.IndexByte(f.kinds, kind) < 0:
+	case strings.IndexByte(m.kinds, kind) < 0:
 		return false
-	case kind == '0' && f.text != nil:
-		return f.text.Match(v.Raw())
-	case kind == '"' && f.text != nil:
+	case kind == '0' && m.text != nil:
+		return m.text.Match(v.Raw())
+	case kind == '"' && m.text != nil:
 		text, _ := v.Text()
-		return f.text.MatchString(text)
-	case kind == '{' && f.elem != "":
-		return matchesSchema(f.elem, v)
-	case kind == '[' && f.elem != "":
+		return m.text.MatchString(text)
+	case kind == '{' && m.elem != "":
+		return matchesSchema(m.elem, v)
+	case kind == '[' && m.elem != "":
 		for e := range v.Elements() {
-			if f.elem == "text" && e.Kind() != '"' || f.elem != "text" && (e.Kind() != '{' || !matchesSchema(f.elem, e)) {
+			if m.elem == "text" && e.Kind() != '"' || m.elem != "text" && (e.Kind() != '{' || !matchesSchema(m.elem, e)) {
 				return false
 			}
 		}
@@ -181,7 +183,7 @@ func (f *form) accepts(v jsonedit.Value) bool {
 // matchesSchema reports whether Codex accepts an object with the schema of that name.
 func matchesSchema(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
-	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }
-	return !slices.ContainsFunc(forms()[[2]string{name}], isWrong) &&
-		(len(kind) == 0 || !slices.ContainsFunc(forms()[[2]string{name, string(kind)}], isWrong))
+	isWrong := func(m member) bool { return !m.accepts(v.Get(m.name)) }
+	return !slices.ContainsFunc(schemas()[[2]string{name}], isWrong) &&
+		(len(kind) == 0 || !slices.ContainsFunc(schemas()[[2]string{name, string(kind)}], isWrong))
 }
