@@ -39,8 +39,8 @@ type Editor interface {
 	CorrectType(b *request.Block) error
 	// MoveFirst moves thinking to the front of its step. The block itself is unchanged.
 	MoveFirst(b *request.Block) error
-	// SplitBefore begins a new step with the block.
-	SplitBefore(b *request.Block) error
+	// SplitBefore begins a new step with each of the blocks, which are records of one message, in order.
+	SplitBefore(blocks ...*request.Block) error
 
 	// InsertText adds a text after a block, in its step.
 	InsertText(after *request.Block, text string) error
@@ -101,7 +101,7 @@ func (noEdits) SetText(*request.Block, string) error                        { re
 func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
 func (noEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
 func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
-func (noEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) SplitBefore(...*request.Block) error                         { return ErrNoEdit }
 func (noEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
 func (noEdits) FillMessage(change.Ref, string) error                        { return ErrNoEdit }
 func (noEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }

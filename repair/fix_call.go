@@ -232,8 +232,7 @@ func whyLostCall(x *Fault) string {
 	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(x.block), before)
 }
 
-// fixLostCall fixes content between a call and its result: the finding is at the first block that is not a
-// call, or at the call if its result does not follow it.
+// fixLostCall fixes a block between a call and its result. One fix moves all content of the step after the results.
 func fixLostCall(x *Fault) []Fix {
 	switch {
 	case x.block == nil || isCall(x.block):
@@ -248,8 +247,23 @@ func fixLostCall(x *Fault) []Fix {
 	return append(fixes, Fix{
 		Text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is " +
 			"unchanged.",
-		Edit: func(d Editor) error { return d.SplitBefore(x.block) },
+		Edit: func(d Editor) error { return d.SplitBefore(x.afterCalls()...) },
 	})
+}
+
+// afterCalls returns the block of the finding or content before it, and all other content, that the step sends right
+// after calls.
+func (x *Fault) afterCalls() (all []*request.Block) {
+	isAfter := false
+	for _, b := range x.step {
+		switch {
+		case isCall(b):
+			isAfter = true
+		case isAfter && (b == x.block || isContent(b)) && x.Findings().Has(Finding{Code: x.Code, Ref: b.Ref()}):
+			all, isAfter = append(all, b), false
+		}
+	}
+	return all
 }
 
 // fixUnfinished ends an unfinished call with an error.

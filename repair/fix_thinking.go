@@ -58,15 +58,16 @@ func (x *Fault) moveOrRemove() []Fix {
 	if x.block == nil {
 		return nil
 	}
-	return append(x.moveFixes(), removal(x.block, "The thinking is removed.", losesThinking))
+	return append(x.moveFixes(), alike(removal(x.block, "The thinking is removed.", losesThinking))...)
 }
 
 // moveFixes puts thinking first in its step. It also closes an open tool loop: there the provider accepts no change
 // to thinking.
 func (x *Fault) moveFixes() []Fix {
 	move := Fix{
-		Text: "The thinking moves to the front of its step (only its id changes).",
-		Edit: func(d Editor) error { return d.MoveFirst(x.block) },
+		Text:  "The thinking moves to the front of its step (only its id changes).",
+		Edit:  func(d Editor) error { return d.MoveFirst(x.block) },
+		Alike: true,
 	}
 	if !x.openLoop().messages[x.Ref.Message] {
 		return []Fix{move}

@@ -33,9 +33,13 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			all = all || whole
 		}
 	}
+	breaks := map[string]bool{} // by message
 	for _, tr := range trials {
-		tr.breaksLoop = tr.breaksLoop || !whole && s.breaksLoop(messageRef(tr.Ref), o)
-		if tr.breaksLoop {
+		id := tr.Ref.Message
+		if _, ok := breaks[id]; !ok {
+			breaks[id] = !whole && s.breaksLoop(messageRef(tr.Ref), o)
+		}
+		if tr.breaksLoop = tr.breaksLoop || breaks[id]; tr.breaksLoop {
 			failed[tr.Ref.Message] = true
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}

@@ -469,11 +469,14 @@ func (d *toyEditor) MoveFirst(b *request.Block) error {
 	})
 }
 
-func (d *toyEditor) SplitBefore(b *request.Block) error {
-	return d.update(b, func(m *message, s, i int, _ *request.Block) {
-		m.steps = slices.Insert(m.steps, s+1, m.steps[s][i:])
-		m.steps[s] = m.steps[s][:i:i]
-	})
+func (d *toyEditor) SplitBefore(blocks ...*request.Block) (err error) {
+	for _, b := range blocks {
+		err = errors.Join(err, d.update(b, func(m *message, s, i int, _ *request.Block) {
+			m.steps = slices.Insert(m.steps, s+1, m.steps[s][i:])
+			m.steps[s] = m.steps[s][:i:i]
+		}))
+	}
+	return err
 }
 
 func (d *toyEditor) InsertText(after *request.Block, s string) error {

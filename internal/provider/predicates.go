@@ -145,9 +145,9 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// CallWithoutResult finds turns with calls without results at the start of the next turn, and calls that are followed
-// by another type of block in their turn. A violation lists the records between the calls and their results, then the
-// calls' own.
+// CallWithoutResult finds what separates calls from their results: each block of another type after a call in its turn.
+// The records of a violation are the block's and that of the last call before it. A turn without such blocks has one
+// violation for all its calls that have no results at the start of the next turn.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
 	for n, t := range q.Turns {
@@ -155,13 +155,26 @@ func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 		if n+1 < len(q.Turns) {
 			addLeadingResults(answered, q.Turns[n+1])
 		}
-		calls, between := unansweredCalls(t, answered)
-		if len(calls) == 0 {
-			continue
+		var last *request.Block
+		var unanswered []*request.Block
+		first, separated := FirstBlock(t, request.ToolUse), false
+		violate := func(blocks ...*request.Block) {
+			found = append(found, request.Violation{Refs: request.Sources(blocks...), N: n, M: first})
 		}
-		v := Violate(n, FirstBlock(t, request.ToolUse), append(between, calls...)...)
-		v.Block = nil
-		found = append(found, v)
+		for _, b := range t.Blocks {
+			switch {
+			case b.Type == request.ToolUse:
+				if last = b; !answered[b.ToolID] {
+					unanswered = append(unanswered, b)
+				}
+			case last != nil:
+				violate(b, last)
+				separated = true
+			}
+		}
+		if !separated && len(unanswered) > 0 {
+			violate(unanswered...)
+		}
 	}
 	return found
 }
@@ -169,28 +182,6 @@ func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 // NoResult is the providers' error for [CallWithoutResult].
 const NoResult = "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ID, ID. " +
 	"Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-
-// unansweredCalls returns the turn's calls that are not answered or are followed by another type of
-// block, and the blocks of other types after the first call.
-func unansweredCalls(t request.Turn, answered map[string]bool) (calls, between []*request.Block) {
-	last := -1 // the last block that is not a call
-	for m, b := range t.Blocks {
-		if b.Type != request.ToolUse {
-			last = m
-		}
-	}
-	seen := false
-	for m, b := range t.Blocks {
-		switch {
-		case b.Type != request.ToolUse && seen:
-			between = append(between, b)
-		case b.Type == request.ToolUse && (m < last || !answered[b.ToolID]):
-			calls = append(calls, b)
-		}
-		seen = seen || b.Type == request.ToolUse
-	}
-	return calls, between
-}
 
 // addLeadingResults adds the ids of the results at the start of the turn.
 func addLeadingResults(ids map[string]bool, t request.Turn) {

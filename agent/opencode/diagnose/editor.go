@@ -134,27 +134,29 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	return m.MoveThinkingFirst(b.Ref())
 }
 
-// SplitBefore implements [repair.Editor]: it adds a step-start before the part.
-func (d *draft) SplitBefore(b *request.Block) error {
-	m, id, err := d.idBefore(b)
-	if err == nil {
+// SplitBefore implements [repair.Editor]: it adds a step-start before each of the parts.
+func (d *draft) SplitBefore(blocks ...*request.Block) error {
+	m, err := d.message(blocks[0].Ref())
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		id, err := idBefore(m, b)
+		if err != nil {
+			return err
+		}
 		m.Insert(d.s.NewStepStart(m, id))
 	}
-	return err
+	return nil
 }
 
-// idBefore returns the message of a block, and a free id for a part before it.
-func (d *draft) idBefore(b *request.Block) (*record.Message, string, error) {
-	m, err := d.message(b.Ref())
-	if err != nil {
-		return nil, "", err
-	}
+// idBefore returns a free id for a part before the block.
+func idBefore(m *record.Message, b *request.Block) (string, error) {
 	i := searchPart(m.Parts, b.Ref())
 	if i < 1 {
-		return nil, "", errors.New("it is the first part")
+		return "", errors.New("it is the first part")
 	}
-	id, err := idAfter(m, m.Parts[i-1].ID)
-	return m, id, err
+	return idAfter(m, m.Parts[i-1].ID)
 }
 
 func (d *draft) InsertText(after *request.Block, text string) error {
@@ -209,7 +211,11 @@ func (d *draft) AddStep(ref change.Ref, text string) error {
 }
 
 func (d *draft) InsertThinking(call *request.Block, text string) error {
-	m, id, err := d.idBefore(call)
+	m, err := d.message(call.Ref())
+	if err != nil {
+		return err
+	}
+	id, err := idBefore(m, call)
 	if err == nil {
 		m.Insert(d.s.NewReasoning(m, id, text))
 	}

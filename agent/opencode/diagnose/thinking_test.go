@@ -41,7 +41,7 @@ func TestThinkingOrder(t *testing.T) {
 		{
 			name:  "several after two calls, an empty text after them",
 			turn:  answer(stepStart, signed, bash, signed, signed, bash2, signed, empty, stepStart, callPart(3, callStates[0])),
-			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208; latent thinking_block_order msg_02/prt_0207",
+			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0205; broken thinking_block_order msg_02/prt_0207; broken tool_result_missing msg_02/prt_0208; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208",
 			want: []string{
 				stepStart, signed, "prt_0202_0204|" + signed, "prt_0202_0205|" + signed, "prt_0202_0207|" + signed, "prt_0203|" + bash, "prt_0206|" + bash2,
 				"prt_0209|" + stepStart, "prt_0210|" + callPart(3, callStates[0]), "prt_0210_mend|" + stepStart, "prt_0210_mend_1|" + held,
@@ -49,7 +49,7 @@ func TestThinkingOrder(t *testing.T) {
 		},
 		{
 			name: "several keep their order", turn: answer(stepStart, bash, signed, signed2),
-			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202; broken thinking_block_order msg_02/prt_0204",
+			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0202",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0201_0204|" + signed2, "prt_0202|" + bash},
 		},
 		{

@@ -34,6 +34,7 @@ func Shapes() []Shape {
 		{"number of damaged parts", 250, partsOf(cutInHalf)},
 		{"number of blank parts", 250, partsOf(blank)},
 		{"number of thoughts", 250, partsOf(thoughts)},
+		{"number of calls before texts", 125, partsOf(callThenText)},
 		{"number of messages", 125, messagesOf(unfinished)},
 		{"number of damaged messages", 125, answersOf(cutOff, "Done.")},
 		{"number of lost messages", 125, answersOf(lost, "Done.")},
@@ -183,6 +184,13 @@ func blank(int, int64) (object, func([]byte) []byte) {
 
 func thoughts(_ int, at int64) (object, func([]byte) []byte) {
 	return object{"type": "reasoning", "text": "Let me see.", "time": span(at, at)}, nil
+}
+
+func callThenText(i int, at int64) (object, func([]byte) []byte) {
+	if i%2 == 1 {
+		return object{"type": "text", "text": "Done.", "time": span(at, at)}, nil
+	}
+	return callData(fmt.Sprint("toolu_", i), "ls", "said", at), nil
 }
 
 // partsOf writes a response of n parts.
