@@ -3,11 +3,9 @@
 package claude_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
-	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -25,29 +23,19 @@ func TestRealSetAside(t *testing.T) {
 	}
 	h.Put(fixture.Session, data)
 	c := client(t, h)
-	set := func() (id string) {
+	setAside := func() (id string) {
 		head, err := c.Session(t.Context(), fixture.Session)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := c.ProposeRepair(t.Context(), head, repair.Request{SetAside: true})
 		if err != nil || len(r.LeftOut) != 1 || len(r.Unfixable) > 0 {
 			t.Fatalf("left out: %v, unfixable: %+v, %v", r.LeftOut, r.Unfixable, err)
 		}
 		e, err := c.Apply(t.Context(), r.Plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return e.ID
 	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{set()}})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-		t.Errorf("after the undo the transcript has %d bytes, want other %d: %v", len(now), len(data), err)
-	}
-	set()
+	checkUndo(t, c, h, fixture.Session, setAside(), data)
+	setAside()
 	want := expectedCase(h.Read(fixture.Session))
 	r := h.Prompt(fixture.Session, prompt, true)
 	compareRequest(t, "set aside", want, r)

@@ -49,9 +49,7 @@ func TestRealBoundThinking(t *testing.T) {
 	h.Put(fixture.Session, damaged)
 	c := client(t, h)
 	head, err := c.Session(t.Context(), fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 	if err != nil || p.Plan.Cause.Bound == nil || p.Plan.Cause.Bound.Spoiled != 2 || p.Plan.Cause.Bound.Removed {
 		t.Fatalf("ProposeRepair = %+v, %v", p.Plan.Cause, err)

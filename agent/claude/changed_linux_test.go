@@ -16,35 +16,35 @@ import (
 	"mend/repair"
 )
 
-// Changes of a transcript that another program may make at any time.
+// changes are changes of a transcript that another program may make at any time.
 var changes = []struct {
 	name string
 	make func(t *testing.T, file string)
 }{
 	{"grown", func(t *testing.T, file string) { appendTo(t, file, `{"type":"mode","mode":"normal"}`+"\n") }},
 	{"grown, torn", func(t *testing.T, file string) { appendTo(t, file, `{"type":"mo`) }},
-	{"shrunk", func(t *testing.T, file string) { check(t, os.Truncate(file, 20_000)) }},
-	{"emptied", func(t *testing.T, file string) { check(t, os.Truncate(file, 0)) }},
+	{"shrunk", func(t *testing.T, file string) { must(t, os.Truncate(file, 20_000)) }},
+	{"emptied", func(t *testing.T, file string) { must(t, os.Truncate(file, 0)) }},
 	{"replaced", func(t *testing.T, file string) {
-		check(t, os.Remove(file))
-		check(t, os.WriteFile(file, []byte("{}\n"), 0o600))
+		must(t, os.Remove(file))
+		must(t, os.WriteFile(file, []byte("{}\n"), 0o600))
 	}},
-	{"removed", func(t *testing.T, file string) { check(t, os.Remove(file)) }},
+	{"removed", func(t *testing.T, file string) { must(t, os.Remove(file)) }},
 	{"a link", func(t *testing.T, file string) {
-		check(t, os.Rename(file, elsewhere(file)))
-		check(t, os.Symlink(elsewhere(file), file))
+		must(t, os.Rename(file, elsewhere(file)))
+		must(t, os.Symlink(elsewhere(file), file))
 	}},
-	{"a hard link", func(t *testing.T, file string) { check(t, os.Link(file, elsewhere(file))) }},
+	{"a hard link", func(t *testing.T, file string) { must(t, os.Link(file, elsewhere(file))) }},
 	{"a link to nowhere", func(t *testing.T, file string) {
-		check(t, os.Remove(file))
-		check(t, os.Symlink(elsewhere(file), file))
+		must(t, os.Remove(file))
+		must(t, os.Symlink(elsewhere(file), file))
 	}},
-	{"a FIFO", func(t *testing.T, file string) { check(t, os.Remove(file)); check(t, syscall.Mkfifo(file, 0o600)) }},
-	{"a folder", func(t *testing.T, file string) { check(t, os.Remove(file)); check(t, os.Mkdir(file, 0o700)) }},
+	{"a FIFO", func(t *testing.T, file string) { must(t, os.Remove(file)); must(t, syscall.Mkfifo(file, 0o600)) }},
+	{"a folder", func(t *testing.T, file string) { must(t, os.Remove(file)); must(t, os.Mkdir(file, 0o700)) }},
 	{"in a linked folder", func(t *testing.T, file string) {
 		dir := filepath.Dir(file)
-		check(t, os.Rename(dir, elsewhere(dir)))
-		check(t, os.Symlink(elsewhere(dir), dir))
+		must(t, os.Rename(dir, elsewhere(dir)))
+		must(t, os.Symlink(elsewhere(dir), dir))
 	}},
 }
 
@@ -56,19 +56,12 @@ func elsewhere(file string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere")
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func appendTo(t *testing.T, file, text string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
-	check(t, err)
+	must(t, err)
 	_, err = f.WriteString(text)
-	check(t, errors.Join(err, f.Close()))
+	must(t, errors.Join(err, f.Close()))
 }
 
 // stateOf describes the entries at a path and at the path outside the store: the content of a file, the target of a
@@ -77,7 +70,7 @@ func stateOf(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, top := range []string{filepath.Join(root, "projects"), filepath.Join(filepath.Dir(root), "elsewhere")} {
-		check(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		must(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return nil
@@ -98,7 +91,7 @@ func stateOf(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// applyPlan applies a plan, and reports whether it was committed. The call must return at once.
+// applyPlan applies a plan, and reports whether it was committed. It ends the test if the call blocks.
 func applyPlan(t *testing.T, c *mend.Store, p change.Plan) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -128,14 +121,14 @@ func newPlannedStore(t *testing.T, damage string) (testStore, *mend.Store, chang
 	s := newTestStore(t, damage)
 	c := s.client()
 	heads, err := c.Sessions(t.Context())
-	check(t, err)
+	must(t, err)
 	r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
-	check(t, err)
+	must(t, err)
 	return s, c, r.Plan
 }
 
-// If a transcript changes after the plan was made, applying the plan leaves the new content alone, or appends its lines
-// to it. The same holds between a repair and its undo, which removes only its own lines.
+// TestChangedMeanwhile: if a transcript changes after a plan was made, applying the plan leaves the new content alone, or
+// appends its lines to it. The same holds between a repair and its undo, which removes only its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", inPlace} { // one plan appends lines, one rewrites the transcript
@@ -147,11 +140,11 @@ func TestChangedMeanwhile(t *testing.T) {
 			t.Run("undo "+x.name+", "+damage, func(t *testing.T) {
 				s, c, plan := newPlannedStore(t, damage)
 				e, err := c.Apply(t.Context(), plan)
-				check(t, err)
+				must(t, err)
 				repaired, err := os.ReadFile(s.file)
-				check(t, err)
+				must(t, err)
 				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
-				check(t, err)
+				must(t, err)
 				x.make(t, s.file)
 				s.checkApply(t, c, p, repaired)
 			})
@@ -178,15 +171,15 @@ func (s testStore) checkApply(t *testing.T, c *mend.Store, p change.Plan, repair
 		t.Fatalf("committed to %v, %v", info, err)
 	}
 	now, err := os.ReadFile(s.file)
-	check(t, err)
+	must(t, err)
 	switch old := []byte(previous[s.file]); {
 	case repaired == nil && p.Ops[0].Ref.Kind == change.KindSession: // it rewrites the transcript
 		if want := append(bytes.Clone(p.Ops[0].Post.Data), bytes.TrimPrefix(old, s.data)...); !bytes.Equal(now, want) {
-			t.Errorf("the repair is committed: %d bytes, want those of the plan and what was added", len(now))
+			t.Errorf("the repair is committed: %d bytes, want the plan's, then the added lines", len(now))
 		}
 	case repaired == nil && !bytes.HasPrefix(now, old):
-		t.Errorf("the repair is committed, and what was there is not before it")
+		t.Errorf("the repair is committed, and the transcript does not begin with its former content")
 	case repaired != nil && !bytes.Equal(now, append(bytes.Clone(s.data), bytes.TrimPrefix(old, repaired)...)):
-		t.Errorf("the undo is committed: %d bytes, want those before the repair and what was added", len(now))
+		t.Errorf("the undo is committed: %d bytes, want the transcript before the repair, then the added lines", len(now))
 	}
 }

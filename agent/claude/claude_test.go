@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,14 @@ import (
 	"mend/repair"
 )
 
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A testStore is a folder of Claude Code with one transcript.
 type testStore struct {
 	t          *testing.T
@@ -26,36 +35,32 @@ type testStore struct {
 	data       []byte
 }
 
-var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+// mtime is the modification time of the transcripts.
+var mtime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func newTestStore(t *testing.T, damage string) testStore {
 	t.Helper()
 	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: fixture.ByName(damage).Broken()}
 	s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(s.file), 0o700))
 	s.write(s.data)
 	return s
 }
 
 func (s testStore) write(data []byte) {
 	s.t.Helper()
-	if err := os.WriteFile(s.file, data, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Chtimes(s.file, old, old); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.WriteFile(s.file, data, 0o600))
+	must(s.t, os.Chtimes(s.file, mtime, mtime))
 }
 
+// want checks the bytes, the mode and the mtime of the transcript.
 func (s testStore) want(when string, want []byte) {
 	s.t.Helper()
 	got, err := os.ReadFile(s.file)
 	if err != nil || !bytes.Equal(got, want) {
 		s.t.Errorf("%s: the transcript has %d bytes, %v, want other %d", when, len(got), err, len(want))
 	}
-	if info, err := os.Stat(s.file); err != nil || !info.ModTime().Equal(old) || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(s.file); err != nil || !info.ModTime().Equal(mtime) || info.Mode().Perm() != 0o600 {
 		s.t.Errorf("%s: the transcript is of %v, mode %v, %v", when, info.ModTime(), info.Mode(), err)
 	}
 }
@@ -64,10 +69,20 @@ func (s testStore) client() *mend.Store {
 	s.t.Helper()
 	dir := filepath.Dir(s.root)
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: s.root, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return c
+}
+
+// open opens the store, which has one session, as a scan does.
+func (s testStore) open() (agent.Store, change.Head) {
+	s.t.Helper()
+	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
+	must(s.t, err)
+	heads, err := opened.List(s.t.Context())
+	if err != nil || len(heads) != 1 {
+		s.t.Fatalf("List = %+v, %v", heads, err)
+	}
+	return opened, heads[0]
 }
 
 // repairSession repairs the broken findings of a session, as for a user who agrees. It returns the id of the entry, ""
@@ -85,8 +100,17 @@ func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repa
 	return e.ID, r, err
 }
 
-// A repair appends lines and its undo restores the same bytes. Neither changes the mtime, by which Claude Code sorts
-// sessions.
+// undoEntry reverts an entry, or applies it again.
+func undoEntry(t *testing.T, c *mend.Store, id string, redo bool) {
+	t.Helper()
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: redo})
+	must(t, err)
+	_, err = c.Apply(t.Context(), p)
+	must(t, err)
+}
+
+// TestRepairAndUndo: a repair appends lines, and its undo restores the same bytes. Neither changes the mtime, by which
+// Claude Code sorts sessions.
 func TestRepairAndUndo(t *testing.T) {
 	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "two processes", "empty prompt"} {
 		t.Run(damage, func(t *testing.T) {
@@ -97,9 +121,7 @@ func TestRepairAndUndo(t *testing.T) {
 				t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
 			}
 			repaired, err := os.ReadFile(s.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s.want("repaired", repaired)
 			if !bytes.HasPrefix(repaired, s.data) {
 				t.Error("the repair does not only append")
@@ -116,20 +138,9 @@ func TestRepairAndUndo(t *testing.T) {
 				}
 			}
 			for i := range 2 {
-				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
-				if err == nil {
-					_, err = c.Apply(t.Context(), p)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				undoEntry(t, c, id, false)
 				s.want(fmt.Sprintf("undone %d times", i+1), s.data)
-				if p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: true}); err == nil {
-					_, err = c.Apply(t.Context(), p)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				undoEntry(t, c, id, true)
 				s.want("redone", repaired)
 			}
 			if entries, err := os.ReadDir(s.root); err != nil || len(entries) != 1 {
@@ -139,22 +150,14 @@ func TestRepairAndUndo(t *testing.T) {
 	}
 }
 
-// A scan reads a second transcript into the memory of the first: the findings of the first stay correct.
+// TestExamineTwice: a scan reads a second transcript into the memory of the first, and the findings of the first stay
+// correct.
 func TestExamineTwice(t *testing.T) {
 	s := newTestStore(t, "parent unknown twice")
-	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	heads, err := opened.List(t.Context())
-	if err != nil || len(heads) != 1 {
-		t.Fatalf("List = %v, %v", heads, err)
-	}
+	opened, head := s.open()
 	examine := func() agent.Examination {
-		x, err := opened.Examine(t.Context(), heads[0], repair.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		x, err := opened.Examine(t.Context(), head, repair.Options{})
+		must(t, err)
 		return x
 	}
 	first := examine()
@@ -162,28 +165,26 @@ func TestExamineTwice(t *testing.T) {
 	s.write(bytes.Repeat([]byte("x"), len(s.data)))
 	examine()
 	if now := fmt.Sprintf("%+v", first.Diagnoses); now != found || !strings.Contains(found, "chain_broken") {
-		t.Errorf("a scan found %s, and after another one %s", found, now)
+		t.Errorf("the findings of the first scan were %s, and after the second scan they are %s", found, now)
 	}
 }
 
-// A transcript with several hard links is read like any other, but is not changed. The command that the error names
-// solves that.
+// TestHardLinks: a transcript with several hard links is read like any other, but is not changed. The error names a
+// command that makes it changeable.
 func TestHardLinks(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	second := filepath.Join(filepath.Dir(s.root), "second")
-	if err := os.Link(s.file, second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(s.file, second))
 	c := s.client()
 	id, r, err := repairSession(t, c, fixture.Session)
 	linked, ok := errors.AsType[*change.LinkedError](err)
 	if !ok || id != "" {
-		t.Fatalf("Repair = %q, %v, %v; want an error about the names", id, r.Unfixable, err)
+		t.Fatalf("Repair = %q, %v, %v; want an error about the links", id, r.Unfixable, err)
 	}
 	s.want("refused", s.data)
 	_, command, ok := strings.Cut(linked.Why, "run in the store's folder: ")
 	if !ok || !strings.Contains(linked.Why, "2 hard links") || !strings.HasPrefix(command, "cp -p ./projects/") {
-		t.Fatalf("why not: %q", linked.Why)
+		t.Fatalf("the error says %q", linked.Why)
 	}
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir = s.root
@@ -192,107 +193,92 @@ func TestHardLinks(t *testing.T) {
 	}
 	s.want("separated", s.data)
 	if id, r, err := repairSession(t, s.client(), fixture.Session); err != nil || id == "" || len(r.Remaining) > 0 {
-		t.Errorf("Repair when separated = %q, %v, %v", id, r.Remaining, err)
+		t.Errorf("Repair after the command = %q, %v, %v", id, r.Remaining, err)
 	}
 	if got, err := os.ReadFile(second); err != nil || !bytes.Equal(got, s.data) {
-		t.Errorf("the other name has changed, %v", err)
+		t.Errorf("the other link has changed, %v", err)
 	}
 }
 
-// Undo removes exactly the repair if the agent has continued since.
+// TestUndoAfterAgentContinued: if the agent has continued since the repair, undo removes exactly the repair.
 func TestUndoAfterAgentContinued(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	c := s.client()
 	id, _, err := repairSession(t, c, fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	repaired, err := os.ReadFile(s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const more = `{"type":"mode","mode":"normal"}` + "\n"
 	s.write(append(repaired, more...))
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	undoEntry(t, c, id, false)
 	s.want("undone", append(s.data, more...))
 }
 
-// The transcript of a subagent of 2.0, in the folder of the sessions' transcripts, is listed,
-// repaired and undone.
-func TestOlderSubagent(t *testing.T) {
+// newSubagentStore returns a store with a healthy session, and a client for it. The transcript of its subagent is named
+// file, relative to the session's folder; data is its content.
+func newSubagentStore(t *testing.T, file string, data []byte) (testStore, *mend.Store) {
+	t.Helper()
 	s := newTestStore(t, "none")
-	s.data, s.file = fixture.BrokenSubagent(), filepath.Join(filepath.Dir(s.file), "agent-"+fixture.Subagent+".jsonl")
+	s.data, s.file = data, filepath.Join(filepath.Dir(s.file), file)
+	must(t, os.MkdirAll(filepath.Dir(s.file), 0o700))
 	s.write(s.data)
-	c := s.client()
-	const id = "agent-" + fixture.Subagent
-	heads, err := c.Sessions(t.Context())
-	if err != nil || len(heads) != 2 || heads[1].ID != id || !strings.HasPrefix(heads[1].Title, "subagent: ") {
-		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
-	}
-	for f := range c.Scan(t.Context(), heads) {
-		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
-			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
-		}
-	}
-	s.repairAndUndo(c, id)
+	return s, s.client()
 }
 
-// The transcript of a subagent is listed, repaired and undone like a session's. It is in use while its session is in
-// use.
+// The subagents of a session are in the folder subagents of a folder named after it. Claude Code 2.0 wrote them beside
+// the sessions.
+const (
+	subagentFile      = fixture.Session + "/subagents/agent-" + fixture.Subagent + ".jsonl"
+	subagentID        = fixture.Session + ".agent-" + fixture.Subagent
+	olderSubagentFile = "agent-" + fixture.Subagent + ".jsonl"
+	olderSubagentID   = "agent-" + fixture.Subagent
+)
+
+// TestSubagent: the transcript of a subagent is listed, repaired and undone like a session's. It is in use while its
+// session is in use.
 func TestSubagent(t *testing.T) {
-	s := newTestStore(t, "none")
-	s.data, s.file = fixture.BrokenSubagent(), filepath.Join(strings.TrimSuffix(s.file, ".jsonl"), "subagents", "agent-"+fixture.Subagent+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s.write(s.data)
-	c := s.client()
-	const id = fixture.Session + ".agent-" + fixture.Subagent
-	heads, err := c.Sessions(t.Context())
-	if err != nil || len(heads) != 2 || heads[0].ID != id && heads[1].ID != id {
-		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
-	}
-	for f := range c.Scan(t.Context(), heads) {
-		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
-			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
+	for id, file := range map[string]string{subagentID: subagentFile, olderSubagentID: olderSubagentFile} {
+		s, c := newSubagentStore(t, file, fixture.BrokenSubagent())
+		heads, err := c.Sessions(t.Context())
+		at := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })
+		if err != nil || len(heads) != 2 || at < 0 || !strings.HasPrefix(heads[at].Title, "subagent: ") {
+			t.Fatalf("Sessions = %+v, %v, want two, one of them %s", heads, err, id)
 		}
+		for f := range c.Scan(t.Context(), heads) {
+			if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
+				t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
+			}
+		}
+		if id == subagentID { // the id of an older one does not name the session
+			s.writeProcess(os.Getpid(), procStart(t))
+			if _, _, err := repairSession(t, c, id); !errors.Is(err, repair.ErrBusy) {
+				t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
+			}
+			s.writeProcess(os.Getpid(), "1")
+		}
+		repairID, r, err := repairSession(t, c, id)
+		if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
+			t.Fatalf("Repair = %v, %v", r.Remaining, err)
+		}
+		undoEntry(t, c, repairID, false)
+		s.want("undone", s.data)
 	}
-	s.note(os.Getpid(), procStart(t))
-	if _, _, err := repairSession(t, c, id); !errors.Is(err, repair.ErrBusy) {
-		t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
-	}
-	s.note(os.Getpid(), "1")
-	s.repairAndUndo(c, id)
 }
 
-// Old results of a subagent can be cleared, and its newest compaction removed, as in a session.
+// TestTrimSubagent: old results of a subagent can be cleared, and its newest compaction removed, as in a session.
 func TestTrimSubagent(t *testing.T) {
 	for name, shape := range map[string]string{"trim": "baseline", "uncompact": "compaction"} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestStore(t, "none")
-			s.data = nil
+			var data []byte
 			for _, line := range fixture.Shape(shape).Lines {
-				if bytes.Contains(line, []byte(`"isSidechain"`)) { // there are no others in it
-					s.data = append(append(s.data, line...), '\n')
+				if bytes.Contains(line, []byte(`"isSidechain"`)) { // a subagent's transcript has no other lines
+					data = append(append(data, line...), '\n')
 				}
 			}
-			s.data = bytes.ReplaceAll(s.data, []byte(`"isSidechain":false`), []byte(`"isSidechain":true,"agentId":"`+fixture.Subagent+`"`))
-			s.file = filepath.Join(strings.TrimSuffix(s.file, ".jsonl"), "subagents", "agent-"+fixture.Subagent+".jsonl")
-			if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			s.write(s.data)
-			c := s.client()
-			head, err := c.Session(t.Context(), fixture.Session+".agent-"+fixture.Subagent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data = bytes.ReplaceAll(data, []byte(`"isSidechain":false`), []byte(`"isSidechain":true,"agentId":"`+fixture.Subagent+`"`))
+			_, c := newSubagentStore(t, subagentFile, data)
+			head, err := c.Session(t.Context(), subagentID)
+			must(t, err)
 			if name == "trim" {
 				if p, err := c.ProposeTrim(t.Context(), head, repair.TrimRequest{Goal: 1}); err != nil || len(p.Outputs) == 0 {
 					t.Errorf("ProposeTrim = %+v, %v, want results", p, err)
@@ -302,23 +288,6 @@ func TestTrimSubagent(t *testing.T) {
 			}
 		})
 	}
-}
-
-// repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
-func (s testStore) repairAndUndo(c *mend.Store, id string) {
-	s.t.Helper()
-	repairID, r, err := repairSession(s.t, c, id)
-	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
-		s.t.Fatalf("Repair = %v, %v", r.Remaining, err)
-	}
-	p, err := c.ProposeUndo(s.t.Context(), mend.UndoRequest{IDs: []string{repairID}})
-	if err == nil {
-		_, err = c.Apply(s.t.Context(), p)
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.want("undone", s.data)
 }
 
 // procStart returns the start time of this process, as Claude Code stores it.
@@ -332,48 +301,39 @@ func procStart(t *testing.T) string {
 	return fields[22-3]
 }
 
-// note writes the file of a process that uses [fixture.Session].
-func (s testStore) note(pid int, start string) {
+// writeProcess writes the file of a process that uses [fixture.Session].
+func (s testStore) writeProcess(pid int, start string) {
 	s.t.Helper()
 	dir := filepath.Join(s.root, "sessions")
-	if err := os.RemoveAll(dir); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.RemoveAll(dir))
+	must(s.t, os.Mkdir(dir, 0o700))
 	text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, pid, start, fixture.Session)
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600))
 }
 
-// mend refuses to change a session that a running process has loaded. A file that a killed process left does not count.
+// TestRunningProcess: mend refuses to change a session that a running process has loaded. A file that a killed process
+// left does not count.
 func TestRunningProcess(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	start := procStart(t)
 	c := s.client()
-	s.note(os.Getpid(), start)
+	s.writeProcess(os.Getpid(), start)
 	if _, _, err := repairSession(t, c, fixture.Session); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.want("refused", s.data)
-	s.note(os.Getpid(), "1")
+	s.writeProcess(os.Getpid(), "1")
 	id, _, err := repairSession(t, c, fixture.Session)
 	if err != nil {
 		t.Fatalf("Repair beside a stale file = %v", err)
 	}
 	repaired, err := os.ReadFile(s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.note(os.Getpid(), start)
+	must(t, err)
+	s.writeProcess(os.Getpid(), start)
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := c.Apply(t.Context(), p); err == nil {
-		t.Error("an undo takes lines out of a session in use")
+		t.Error("an undo removes lines from a session in use")
 	}
 	s.want("undo refused", repaired)
 	p.Force = true
@@ -382,18 +342,17 @@ func TestRunningProcess(t *testing.T) {
 	}
 	got, err := os.ReadFile(s.file)
 	if err != nil || !bytes.HasPrefix(got, repaired) || len(got) == len(repaired) {
-		t.Errorf("an undo by force appends no old lines: %v", err)
+		t.Errorf("a forced undo does not append the former lines: %v", err)
 	}
 }
 
-// Other folders, links and files are no sessions.
+// TestFind: the store is found, and every transcript in it is listed. Other files and folders are not sessions; a
+// transcript that is a link is listed and not examined.
 func TestFind(t *testing.T) {
 	s := newTestStore(t, "none")
 	dir := filepath.Dir(s.file)
 	for _, name := range []string{"notes.jsonl", "agent-a3a1c9a.jsonl", "not a session"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600))
 	}
 	if err := os.Symlink("/etc", filepath.Join(s.root, "projects", "link")); err != nil {
 		t.Skip(err)
@@ -430,7 +389,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The errors of Claude Code are recognised.
+// TestParseAPIError: the errors of Claude Code are recognised.
 func TestParseAPIError(t *testing.T) {
 	const body = `API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"messages: text content blocks must be non-empty"},"request_id":"req_1"}`
 	for input, class := range map[string]repair.Class{
@@ -438,16 +397,15 @@ func TestParseAPIError(t *testing.T) {
 		"Image base64 size (8MB) exceeds API limit (5MB). Please resize the image before sending.":                                repair.InvalidFile,
 		"No conversation found with session ID: 3cffaf78-5168-420a-bb87-c18ba6c93019":                                             repair.MissingHistory,
 		"Earlier messages in this session weren't loaded. Claude won't see them, so repeat anything it still needs.":              repair.MissingHistory,
-		`API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation. tool_use ids must be unique`: "",
+		`API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation. tool_use ids must be unique`: repair.InvalidToolCall,
 	} {
-		if e := (claude.Agent{}).ParseAPIError([]byte(input)); class != "" && e.Class != class {
+		if e := (claude.Agent{}).ParseAPIError([]byte(input)); e.Class != class {
 			t.Errorf("ParseAPIError(%q) = %q, want %q", input, e.Class, class)
 		}
 	}
 }
 
-// A list entry has the last title of a session, and the last version in the beginning or the end of its transcript,
-// wherever these are.
+// TestList: a list entry has the last title and the last version that are in the beginning or the end of the transcript.
 func TestList(t *testing.T) {
 	s := newTestStore(t, "none")
 	line := func(members string) string {

@@ -43,22 +43,13 @@ func TestExpiring(t *testing.T) {
 			if text == none {
 				continue
 			}
-			err := os.MkdirAll(filepath.Dir(path), 0o700)
-			if err == nil {
-				err = os.WriteFile(path, []byte(text), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must(t, os.WriteFile(path, []byte(text), 0o600))
 		}
-		old := time.Now().AddDate(0, 0, -6)
-		if err := os.Chtimes(transcript, old, old); err != nil {
-			t.Fatal(err)
-		}
+		sixDaysAgo := time.Now().AddDate(0, 0, -6)
+		must(t, os.Chtimes(transcript, sixDaysAgo, sixDaysAgo))
 		st, err := claude.Agent{}.Open(agent.Located{Path: filepath.Join(home, ".claude")}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if x, err := st.Expiring(t.Context(), time.Now()); err != nil || x.Days != c.days || x.Sessions != c.sessions {
 			t.Errorf("user %s, project %s, local %s: %+v, %v; want %d days, %d sessions", c.user, c.project, c.local, x, err, c.days, c.sessions)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -57,27 +58,21 @@ func files(t *testing.T, root string) map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
-// TestFilesCutAtEveryCall cuts a change of whole files, and its undo, at every call: it is all or nothing, and
-// after the undo every file and folder is as before.
+// TestFilesCutAtEveryCall cuts a change of whole files, and its undo, at every call. After the recovery all files are
+// changed, or none. After the undo every file and folder is as before.
 func TestFilesCutAtEveryCall(t *testing.T) {
 	const other, gone = "11111111-2222-4333-8444-666666666666", "11111111-2222-4333-8444-777777777777"
-	made := func(t *testing.T) (root string) {
+	newStore := func(t *testing.T) (root string) {
 		t.Helper()
 		root = filepath.Join(storetest.FastDir(t), ".claude")
 		for name, data := range map[string]string{other: "", gone: wholeText} {
 			p := filepath.Join(root, "projects", "-home-user", name+".jsonl")
-			if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(p, []byte(data), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Dir(p), 0o700))
+			must(t, os.WriteFile(p, []byte(data), 0o600))
 		}
 		return root
 	}
@@ -124,30 +119,15 @@ func TestFilesCutAtEveryCall(t *testing.T) {
 		_, err = txn.Recover(context.Background(), j, w, st.ID(), pending)
 		return err
 	}
-	root := made(t)
+	root := newStore(t)
 	before := files(t, root)
-	if err := run(root, nil, apply); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run(root, nil, apply))
 	after := files(t, root)
 	if after["/projects/-home-user-gone/"+wholeID+".jsonl"] == "" || after["/projects/-home-user-gone/"+wholeID+"/tool-results/a.txt"] == "" || after["/projects/-home-user/"+gone+".jsonl"] != "" {
 		t.Fatalf("the change made %v", after)
 	}
-	if err := run(root, nil, revert); err != nil {
-		t.Fatal(err)
-	}
-	same := func(a, b map[string]string) bool {
-		if len(a) != len(b) {
-			return false
-		}
-		for k := range a {
-			if a[k] != b[k] {
-				return false
-			}
-		}
-		return true
-	}
-	if now := files(t, root); !same(before, now) {
+	must(t, run(root, nil, revert))
+	if now := files(t, root); !maps.Equal(before, now) {
 		t.Errorf("after the undo: %v, want %v", now, before)
 	}
 	for _, c := range []struct {
@@ -155,20 +135,13 @@ func TestFilesCutAtEveryCall(t *testing.T) {
 		do   func(*journal.Journal, agent.Store, txn.Store) error
 	}{{"change", apply}, {"undo", revert}} {
 		for k := 0; ; k++ {
-			root := made(t)
+			root := newStore(t)
 			if c.name == "undo" {
-				if err := run(root, nil, apply); err != nil {
-					t.Fatal(err)
-				}
+				must(t, run(root, nil, apply))
 			}
-			n := 0
-			err := run(root, func(string) error {
-				if n++; n > k {
-					return storetest.ErrFault
-				}
-				return nil
-			}, c.do)
-			if n <= k {
+			fault := storetest.Fault{At: k}
+			err := run(root, fault.Step, c.do)
+			if !fault.Hit() {
 				if err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
@@ -178,7 +151,7 @@ func TestFilesCutAtEveryCall(t *testing.T) {
 			if err := run(root, nil, recoverAll); err != nil {
 				t.Errorf("%s cut at %d: %v", c.name, k, err)
 			}
-			if now := files(t, root); !same(now, before) && !same(now, after) {
+			if now := files(t, root); !maps.Equal(now, before) && !maps.Equal(now, after) {
 				t.Errorf("%s cut at %d: %v", c.name, k, now)
 			}
 		}
@@ -191,7 +164,7 @@ func TestFilesCutAtEveryCall(t *testing.T) {
 		} {
 			_, err := w.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Post: &change.Image{Mode: 0o600}}}})
 			if _, rerr := st.Read(t.Context(), []change.Ref{ref}); err == nil || rerr == nil {
-				t.Errorf("%v leads somewhere", ref)
+				t.Errorf("%v has a path: Prepare = %v, Read = %v", ref, err, rerr)
 			}
 			if !errors.Is(err, change.ErrInvalid) {
 				t.Errorf("%v: %v", ref, err)

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"mend/agent"
-	"mend/agent/claude"
 	fixture "mend/internal/test/claude"
 	"mend/repair"
 )
 
-// A shape is a transcript of n records that is hard to load.
+// A shape is a kind of transcript that takes long to load: write returns one of n records.
 type shape struct {
 	name  string
 	write func(n int) []byte
@@ -66,8 +65,8 @@ var shapes = []shape{
 	}},
 }
 
-// writeRecord writes a record of an answer, or of the user if the answer has no id. Records are a minute apart, so that
-// Claude Code takes none for a parent because of its time.
+// writeRecord writes a record of the answer with an id, or of the user if the id is "". Records are a minute apart, so
+// that Claude Code does not choose a parent by its time.
 func writeRecord(b *bytes.Buffer, i, parent int, content, answer string) {
 	id := func(n int) string {
 		if n < 0 {
@@ -80,25 +79,25 @@ func writeRecord(b *bytes.Buffer, i, parent int, content, answer string) {
 		kind, message = "assistant", fmt.Sprintf(`"id":%q,"model":"claude-opus-4-5",`, answer)
 	}
 	fmt.Fprintf(b, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":{"role":%[2]q,%s"content":%s},"uuid":%s,"timestamp":%q,"sessionId":%q,"version":"2.1.330"}`+"\n",
-		id(parent), kind, message, content, id(i), old.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), fixture.Session)
+		id(parent), kind, message, content, id(i), mtime.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), fixture.Session)
 }
 
-// examine scans the only session.
-func (s testStore) examine(tb testing.TB) agent.Examination {
-	tb.Helper()
-	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	heads, err := opened.List(tb.Context())
-	if err != nil || len(heads) != 1 {
-		tb.Fatalf("the sessions are %+v, %v", heads, err)
-	}
-	x, err := opened.Examine(tb.Context(), heads[0], repair.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+// examine examines the only session.
+func (s testStore) examine() agent.Examination {
+	s.t.Helper()
+	opened, head := s.open()
+	x, err := opened.Examine(s.t.Context(), head, repair.Options{})
+	must(s.t, err)
 	return x
+}
+
+// allocated returns the number of bytes that a function allocates.
+func allocated(f func()) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
 // TestManyBreaks: all breaks of a transcript are found and repaired at once, however many there are.
@@ -106,22 +105,20 @@ func TestManyBreaks(t *testing.T) {
 	s := newTestStore(t, "none")
 	const n = 1600
 	s.write(shapes[0].write(n))
-	if got := len(s.examine(t).Diagnoses); got != n/4-1 {
+	if got := len(s.examine().Diagnoses); got != n/4-1 {
 		t.Errorf("%d findings, want %d", got, n/4-1)
 	}
 	c := s.client()
 	head, err := c.Session(t.Context(), fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 	if err != nil || len(r.Fixed) != n/4-1 || len(r.Remaining) != 0 || len(r.Plan.Ops) != n/4-1 {
 		t.Errorf("%d fixed, %d remain, %d records are written, %v; want all of %d", len(r.Fixed), len(r.Remaining), len(r.Plan.Ops), err, n/4-1)
 	}
 }
 
-// TestManyLostLineEnds: records that follow another one on the same line are read again first, all at
-// once. Then the conversation is complete, and no link skips them.
+// TestManyLostLineEnds: records that follow another one on the same line are read, all in one repair. Then the
+// conversation is complete: no record is skipped.
 func TestManyLostLineEnds(t *testing.T) {
 	s := newTestStore(t, "none")
 	const n, lost = 2000, 33
@@ -138,9 +135,7 @@ func TestManyLostLineEnds(t *testing.T) {
 	s.write(bytes.Join(lines, nil))
 	c := s.client()
 	head, err := c.Session(t.Context(), fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 	if err != nil || len(r.Remaining) != 0 || len(r.Plan.Ops) != lost || r.SentAfter != n {
 		t.Errorf("%d remain, %d records are written, %d blocks are sent, %v; want 0, %d, %d", len(r.Remaining), len(r.Plan.Ops), r.SentAfter, err, lost, n)
@@ -151,15 +146,11 @@ func TestManyLostLineEnds(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	s := newTestStore(t, "none")
 	for _, shape := range shapes {
-		allocated := func(n int) float64 {
+		load := func(n int) float64 {
 			s.write(shape.write(n))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			s.examine(t)
-			runtime.ReadMemStats(&after)
-			return float64(after.TotalAlloc - before.TotalAlloc)
+			return allocated(func() { s.examine() })
 		}
-		if small, large := allocated(2000), allocated(4000); large > 2.5*small {
+		if small, large := load(2000), load(4000); large > 2.5*small {
 			t.Errorf("%s: %.0f MB for 2000 records, %.0f for 4000", shape.name, small/1e6, large/1e6)
 		}
 	}

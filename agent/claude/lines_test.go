@@ -12,8 +12,7 @@ import (
 	"mend/repair"
 )
 
-// TestTranscriptTooLarge checks that a transcript that does not fit into memory is listed and not
-// read (found fault 13.5).
+// TestTranscriptTooLarge: a transcript that does not fit into memory is listed, and is not read.
 func TestTranscriptTooLarge(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	root := t.TempDir()

@@ -27,26 +27,20 @@ func TestListUnreadable(t *testing.T) {
 	for _, test := range []struct {
 		mode   os.FileMode
 		want   []string // the sessions
-		reason string   // of the other session
-		noted  string
+		reason string   // why the other session is not read
+		note   string
 	}{
 		{0o400, []string{otherSession, fixture.Session}, "permission denied", ""},
 		{0, []string{fixture.Session}, "", "-other cannot be read: permission denied"},
 	} {
 		s := newTestStore(t, "none")
 		dir := filepath.Join(s.root, "projects", "-other")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, otherSession+".jsonl"), s.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(dir, 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, otherSession+".jsonl"), s.data, 0o600))
 		storetest.Chmod(t, dir, test.mode)
 		var notes []string
 		opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, func(text string) { notes = append(notes, text) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		heads, err := opened.List(t.Context())
 		if got := ids(heads); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("mode %v: the sessions are %q, %v, want %q", test.mode, got, err, test.want)
@@ -57,8 +51,8 @@ func TestListUnreadable(t *testing.T) {
 				t.Errorf("mode %v: %+v, want why: %s", test.mode, h, test.reason)
 			}
 		}
-		if got := strings.Join(notes, "\n"); !strings.Contains(got, test.noted) || (got == "") != (test.noted == "") {
-			t.Errorf("mode %v: the notes are %q, want %q", test.mode, got, test.noted)
+		if got := strings.Join(notes, "\n"); !strings.Contains(got, test.note) || (got == "") != (test.note == "") {
+			t.Errorf("mode %v: the notes are %q, want %q", test.mode, got, test.note)
 		}
 	}
 }
@@ -71,8 +65,8 @@ func ids(heads []change.Head) (all []string) {
 	return all
 }
 
-// TestListMeanwhile: transcripts that are removed between the list of the folder and the call that
-// opens them do not end the list.
+// TestListMeanwhile: a transcript that is removed after its folder was read and before it is opened does not end the
+// list.
 func TestListMeanwhile(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -96,14 +90,10 @@ func TestLongFolders(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08x-0000-4000-8000-000000000000.jsonl", i)), s.data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	heads, err := opened.List(t.Context())
 	if err != nil || len(heads) != n+1 {
 		t.Fatalf("%d sessions, %v, want %d", len(heads), err, n+1)

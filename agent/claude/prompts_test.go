@@ -35,9 +35,7 @@ func promptsOf(t *testing.T, data []byte) (all []string) {
 			IsMeta                              bool
 			Message                             struct{ Content string }
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(line, &r))
 		if r.Type == "custom-title" {
 			all = append(all, "title: "+r.CustomTitle)
 			continue
@@ -53,25 +51,19 @@ func promptsOf(t *testing.T, data []byte) (all []string) {
 	return all
 }
 
-// The prompts of a session that Claude Code deleted are in its history.
+// TestPromptHistory: the prompts of a session that Claude Code deleted are read from its history.
 func TestPromptHistory(t *testing.T) {
 	root := t.TempDir()
 	write := func(path, text string) {
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("projects/x/readme", "")
 	write("history.jsonl", historyLines)
 	write("paste-cache/0123456789abcdef.txt", "three")
 	st, err := claude.Agent{}.Open(agent.Located{Path: root}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	beside, err := st.OtherStores(t.Context(), nil)
 	if err != nil || len(beside) != 1 || len(beside[0].Sessions) != 1 || !beside[0].PromptsOnly {
 		t.Fatalf("beside the store: %+v, %v", beside, err)
@@ -80,9 +72,7 @@ func TestPromptHistory(t *testing.T) {
 		t.Errorf("with all sessions there: %+v, %v", none, err)
 	}
 	history, err := claude.Agent{}.Open(agent.Located{Path: beside[0].Path}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	heads, err := history.List(t.Context())
 	if err != nil || len(heads) != 1 || heads[0].Directory != "/home/user/work" || heads[0].Updated != 1795362707309 {
 		t.Fatalf("listed: %+v, %v", heads, err)
@@ -109,40 +99,30 @@ func TestPromptHistory(t *testing.T) {
 		t.Error("the history can be written")
 	}
 	link := filepath.Join(t.TempDir(), "history.jsonl")
-	if err := os.Symlink(filepath.Join(root, "history.jsonl"), link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(root, "history.jsonl"), link))
 	if _, err := (claude.Agent{}).Open(agent.Located{Path: link}, nil); err == nil {
 		t.Error("a link to a history was opened")
 	}
 }
 
-// A history is read in linear time and memory.
+// TestPromptHistoryGrowth: a history of four times the prompts takes at most five times the memory to read.
 func TestPromptHistoryGrowth(t *testing.T) {
-	cost := func(n int) uint64 {
+	read := func(n int) float64 {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, `{"display":"prompt %d","pastedContents":{},"timestamp":%d,"project":"/home/user/work","sessionId":"%08d-6567-4d76-9932-9be6309f6868"}`+"\n", i, i, i%(n/4))
 		}
 		path := filepath.Join(t.TempDir(), "history.jsonl")
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 		st, err := claude.Agent{}.Open(agent.Located{Path: path}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := testing.Benchmark(func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := st.List(t.Context()); err != nil {
-					b.Fatal(err)
-				}
+		must(t, err)
+		return allocated(func() {
+			if heads, err := st.List(t.Context()); err != nil || len(heads) != n/4 {
+				t.Errorf("List of %d prompts: %d sessions, %v", n, len(heads), err)
 			}
 		})
-		return r.MemBytes / uint64(r.N)
 	}
-	if one, four := cost(1000), cost(4000); four > 5*one {
-		t.Errorf("1,000 prompts allocate %d bytes, 4,000 allocate %d", one, four)
+	if one, four := read(1000), read(4000); four > 5*one {
+		t.Errorf("1,000 prompts allocate %.0f bytes, 4,000 allocate %.0f", one, four)
 	}
 }

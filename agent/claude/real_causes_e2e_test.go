@@ -23,13 +23,13 @@ import (
 // finding, and the next prompt is answered.
 func TestRealKill(t *testing.T) {
 	cmd := install(t)
-	n := 8
+	kills := 8
 	if testing.Short() {
-		n = 2
+		kills = 2
 	}
 	healthy := len(askHealthy(t, cmd, "baseline").Blocks)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range n {
+	for i := range kills {
 		delay := time.Duration(800+rng.IntN(2500)) * time.Millisecond
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
 			t.Parallel()
@@ -39,9 +39,7 @@ func TestRealKill(t *testing.T) {
 			defer api.Close()
 			p := h.Start(t.Context(), api.URL, fixture.Session, fmt.Sprintf(`kill %d CALL [["Bash",{"command":"sleep 3"}]]END`, i), true)
 			time.Sleep(delay)
-			if err := p.Process.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.Process.Signal(syscall.SIGKILL))
 			_ = p.Wait()
 			h.WaitEnded()
 			c := client(t, h)
@@ -56,9 +54,8 @@ func TestRealKill(t *testing.T) {
 	}
 }
 
-// TestRealTwoProcesses has two processes answer a prompt in one session at the same time. If the next request lacks one
-// of the two, it has both after the repair. For versions that do not store whether the user went back, one stays left
-// out, and a note says so.
+// TestRealTwoProcesses has two processes send a prompt in one session at the same time. If the next request lacks one of
+// the two prompts, it has both after the repair.
 func TestRealTwoProcesses(t *testing.T) {
 	cmd := install(t)
 	for try := range 4 {
@@ -108,8 +105,8 @@ func TestRealTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestRealFullDisk makes one prompt of a running process while nothing can be written to the
-// transcript: Claude Code continues, and the next record names a parent that is not in the file.
+// TestRealFullDisk sends one prompt to a running process while nothing can be written to the transcript. Claude Code
+// continues, and the next record names a parent that is not in the file. After the repair the request is complete.
 func TestRealFullDisk(t *testing.T) {
 	cmd := install(t)
 	if os.Geteuid() != 0 {
@@ -117,10 +114,8 @@ func TestRealFullDisk(t *testing.T) {
 	}
 	healthy := len(askHealthy(t, cmd, "baseline").Blocks)
 	h := fixture.NewHome(t, cmd)
-	disk := h.Root() // all of it, so that a transcript can be exchanged with a staged one
-	if err := os.MkdirAll(disk, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	disk := h.Root() // the whole store, so that a transcript can be exchanged with a staged one
+	must(t, os.MkdirAll(disk, 0o700))
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skip(err)
 	}
@@ -135,23 +130,17 @@ func TestRealFullDisk(t *testing.T) {
 		switch i {
 		case 0: // before the first prompt: no byte is free
 			f, err := os.Create(filler)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for block := make([]byte, 4096); err == nil; {
 				_, err = f.Write(block)
 			}
 			f.Close()
 		case 1:
-			if err := os.Remove(filler); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filler))
 			time.Sleep(6 * time.Second) // longer than Claude Code's own repair covers
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	written := h.Read(fixture.Session)
 	before := h.Prompt(fixture.Session, prompt, true)
 	h.Put(fixture.Session, written)

@@ -20,13 +20,13 @@ import (
 	"mend/repair"
 )
 
-// The conversations lack the names of tools that Claude Code has, and signatures that the endpoint accepts.
+// The conversations have no names of tools that Claude Code has, and no signatures that the endpoint accepts.
 var (
 	unnamed  = regexp.MustCompile(`"tool_name":"x+"`)
 	unsigned = regexp.MustCompile(`"thinking":"(x*)","signature":"[^"]*"`)
 )
 
-// complete puts these into a conversation, and renames tools to their present names.
+// complete adds these names and signatures to a conversation, and gives tools their current names.
 func complete(data []byte) []byte {
 	data = unnamed.ReplaceAll(data, []byte(`"tool_name":"WebFetch"`))
 	data = bytes.ReplaceAll(data, []byte(`"name":"Task"`), []byte(`"name":"Agent"`))
@@ -52,9 +52,7 @@ func TestRealConversations(t *testing.T) {
 			t.Fatal(found, err)
 		}
 		data, err := os.ReadFile(found[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data = complete(data)
 		t.Run(s.Version+" "+s.ID, func(t *testing.T) {
 			t.Parallel()
@@ -64,9 +62,7 @@ func TestRealConversations(t *testing.T) {
 			h.Put(s.ID, data)
 			c := client(t, h)
 			head, err := c.Session(t.Context(), s.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 			if err != nil || (len(r.Plan.Ops) > 0) != isBroken {
 				t.Fatalf("ProposeRepair has %d ops, %v, %v; broken: %t", len(r.Plan.Ops), r.Remaining, err, isBroken)
@@ -75,10 +71,7 @@ func TestRealConversations(t *testing.T) {
 				return
 			}
 			e, err := c.Apply(t.Context(), r.Plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			id := e.ID
+			must(t, err)
 			repaired := h.Read(s.ID)
 			after := resume(t, h, s.ID, "after")
 			t.Logf("%d blocks are sent before the repair, %d after it", len(before.Blocks), len(after.Blocks))
@@ -86,9 +79,9 @@ func TestRealConversations(t *testing.T) {
 				t.Errorf("%d blocks are sent before the repair, %d after it", len(before.Blocks), len(after.Blocks))
 			}
 			h.Put(s.ID, repaired)
-			checkUndo(t, c, h, s.ID, id, data)
+			checkUndo(t, c, h, s.ID, e.ID, data)
 			if undone := resume(t, h, s.ID, "after the undo"); !slices.Equal(undone.Blocks, before.Blocks) {
-				t.Errorf("after the undo the request differs from that before the repair:\n%s", gocmp.Diff(before.Blocks, undone.Blocks))
+				t.Errorf("the request after the undo differs from the request before the repair:\n%s", gocmp.Diff(before.Blocks, undone.Blocks))
 			}
 		})
 	}

@@ -67,15 +67,14 @@ func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Store {
 		Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), AgentVersion: version,
 		Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
-// TestRealDamages breaks a transcript, asks the real program, repairs it, and asks again. Each time the request is the
-// one that mend expects. After the repair it has the blocks of the healthy request, as far as they are in the file;
-// after the undo the transcript is as before. With -update the test writes the result of each damage on this version.
+// TestRealDamages breaks a transcript, sends a prompt with the real program, repairs the transcript, and sends a prompt
+// again. Each time the request is the one that mend expects. After the repair it has all blocks of the healthy request
+// that are still in the file. After the undo the transcript is as before. With -update the test writes the result of
+// each damage on this version.
 func TestRealDamages(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}
@@ -148,22 +147,17 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 	if diff := gocmp.Diff(healthy, after.Blocks); o.After == len(healthy) && isHistory(o.Rule) && diff != "" {
 		t.Errorf("after the repair the request differs (-healthy +repaired):\n%s", diff)
 	}
-	if err := os.WriteFile(h.File(fixture.Session), repaired, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(h.File(fixture.Session), repaired, 0o600))
 	checkUndo(t, c, h, fixture.Session, id, data)
 	return o
 }
 
-// checkUndo undoes a repair, after which the transcript must have its old bytes.
+// checkUndo undoes a repair, and checks that the transcript has its former bytes.
 func checkUndo(t *testing.T, c *mend.Store, h *fixture.Home, id, repairID string, want []byte) {
 	t.Helper()
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{repairID}})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if now := h.Read(id); err != nil || !bytes.Equal(now, want) {
-		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(want))
+	undoEntry(t, c, repairID, false)
+	if now := h.Read(id); !bytes.Equal(now, want) {
+		t.Errorf("the transcript has %d bytes after the undo, and had %d other bytes before the repair", len(now), len(want))
 	}
 }
 
@@ -173,7 +167,7 @@ func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 func compareRequest(t *testing.T, when string, c *repair.Case, r fixture.Reply) {
 	t.Helper()
 	if diff := gocmp.Diff(fixture.Expected(diagnose.StateOf(c)), r.Blocks); diff != "" && len(r.Blocks) > 0 {
-		t.Errorf("%s: the request is another one (-expected +real):\n%s", when, diff)
+		t.Errorf("%s: the request differs (-expected +real):\n%s", when, diff)
 	}
 }
 

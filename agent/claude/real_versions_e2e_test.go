@@ -14,14 +14,14 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// cycle checks what Claude Code sends of a session that it wrote itself: mend finds nothing in it. Then one record
-// loses its parent. The repair restores all blocks, and the undo all bytes.
-func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
+// breakAndRepair tests a session that Claude Code wrote: mend finds nothing in it. Then the prompt with a text loses its
+// parent. After the repair all blocks are sent again, and the undo restores all bytes.
+func breakAndRepair(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
 	written := h.Read(session)
 	c := clientOf(t, h, version)
 	if id, r, err := repairSession(t, c, session); err != nil || id != "" || len(r.Remaining) > 0 {
-		t.Errorf("%s: Repair of what is healthy = %q, %v, %v", version, id, r.Remaining, err)
+		t.Errorf("%s: Repair of a healthy session = %q, %v, %v", version, id, r.Remaining, err)
 	}
 	healthy := h.Prompt(session, prompt, true)
 	broken := withoutParent(t, written, text)
@@ -55,18 +55,16 @@ func withoutParent(t *testing.T, data []byte, text string) []byte {
 		if kind, _ := jsonedit.Get(l, "type"); string(kind) != `"user"` || !bytes.Contains(l, []byte(text)) {
 			continue
 		}
-		to, err := jsonedit.Remove(l, "parentUuid") // with null a conversation would begin there on purpose
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines[i] = to
+		without, err := jsonedit.Remove(l, "parentUuid") // null would begin a conversation
+		must(t, err)
+		lines[i] = without
 		return bytes.Join(lines, []byte("\n"))
 	}
 	t.Fatalf("no prompt has the text %q:\n%s", text, data)
 	return nil
 }
 
-// TestRealFork forks a session.
+// TestRealFork breaks and repairs a fork of a session.
 func TestRealFork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short")
@@ -80,11 +78,10 @@ func TestRealFork(t *testing.T) {
 	if len(ids) != 1 || !bytes.Equal(h.Read(fixture.Session), fixture.Baseline) {
 		t.Fatalf("the fork is %q", ids)
 	}
-	cycle(t, h, *version, ids[0], "P4fourth")
+	breakAndRepair(t, h, *version, ids[0], "P4fourth")
 }
 
-// TestRealCompact compacts a session, and continues it. The preserved messages come back if the record
-// that names them is torn, and the earlier messages if the compaction is undone.
+// TestRealCompact breaks and repairs a session that was compacted and continued.
 func TestRealCompact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short")
@@ -100,5 +97,5 @@ func TestRealCompact(t *testing.T) {
 		}
 	}
 	t.Logf("preserves messages: %t", bytes.Contains(h.Read(fixture.Session), []byte(`"preservedMessages"`)))
-	cycle(t, h, *version, fixture.Session, "after1")
+	breakAndRepair(t, h, *version, fixture.Session, "after1")
 }

@@ -45,9 +45,7 @@ func newKeeper(t *testing.T, h *fixture.Home) *keeper {
 			return err
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
@@ -63,9 +61,7 @@ func (k *keeper) restore() (done mend.Restored, id string) {
 	if err == nil {
 		e, err = k.Apply(k.t.Context(), done.Plan)
 	}
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	return done, e.ID
 }
 
@@ -87,9 +83,7 @@ func TestRealRestore(t *testing.T) {
 		return func(_ *testing.T, h *fixture.Home) { h.Put(fixture.Session, edit(h.Read(fixture.Session))) }
 	}
 	remove := func(t *testing.T, path string) {
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(path))
 	}
 	const other = "11111111-3333-4333-8333-111111111111"
 	for i, c := range []struct {
@@ -117,7 +111,7 @@ func TestRealRestore(t *testing.T) {
 			}
 			h.Put(fixture.Session, h.Read(other))
 		}, false},
-		{"begun anew", func(t *testing.T, h *fixture.Home) {
+		{"only a new prompt left", func(t *testing.T, h *fixture.Home) {
 			lines := slices.Collect(bytes.Lines(h.Read(fixture.Session)))
 			var last []byte
 			for _, l := range lines {
@@ -149,7 +143,7 @@ func TestRealRestore(t *testing.T) {
 			}
 			r := h.Prompt(fixture.Session, prompt, true)
 			if dies := strings.Contains(r.Output, "No conversation found"); dies != c.dies || len(r.Blocks) >= len(before.Blocks) {
-				t.Errorf("after the loss %d blocks: %s", len(r.Blocks), r.Output)
+				t.Errorf("after the loss %d blocks are sent: %s", len(r.Blocks), r.Output)
 			}
 			if lost == nil {
 				_ = os.Remove(h.File(fixture.Session)) // what Claude Code wrote for the prompt
@@ -181,13 +175,7 @@ func TestRealRestore(t *testing.T) {
 				}
 				h.Put(fixture.Session, restored)
 			}
-			p, err := k.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
-			if err == nil {
-				_, err = k.Apply(t.Context(), p)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			undoEntry(t, k.Store, id, false)
 			now, err := os.ReadFile(h.File(fixture.Session))
 			if lost == nil && err == nil || !bytes.Equal(now, lost) {
 				t.Errorf("undone: %d bytes, want %d, %v", len(now), len(lost), err)
@@ -237,9 +225,7 @@ func TestRealExpiring(t *testing.T) {
 				writeSettings(t, filepath.Join(project, ".claude"), c.project)
 			}
 			st, err := claude.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			x, err := st.Expiring(t.Context(), time.Now())
 			within := 40 * time.Second
 			if x.Days > 0 && !c.ignored {
@@ -260,11 +246,6 @@ func TestRealExpiring(t *testing.T) {
 
 func writeSettings(t *testing.T, dir, text string) {
 	t.Helper()
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600))
 }

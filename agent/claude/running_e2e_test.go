@@ -14,7 +14,7 @@ import (
 	"mend/repair"
 )
 
-// TestRealRunning asks for a repair while a process of each version uses the session: mend refuses that until the
+// TestRealRunning: mend refuses to repair a session while a process of any version uses it, and repairs it after the
 // process was killed. Another session of the same directory can be repaired meanwhile.
 func TestRealRunning(t *testing.T) {
 	const other = "00000000-0000-4000-8000-000000000000"
@@ -48,9 +48,7 @@ func TestRealRunning(t *testing.T) {
 				t.Errorf("the other session: Repair = %q, %v", id, err)
 			}
 		}
-		if err := p.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Process.Signal(syscall.SIGKILL))
 		_ = p.Wait()
 		h.WaitEnded()
 		id, _, err := repairSession(t, c, fixture.Session)
@@ -60,7 +58,7 @@ func TestRealRunning(t *testing.T) {
 	})
 }
 
-// TestRealRunningOnScreen opens a session in the terminal without a prompt.
+// TestRealRunningOnScreen: a session that is open in the terminal is in use before its first prompt.
 func TestRealRunningOnScreen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestRealRunning is the sample")
@@ -86,8 +84,6 @@ func age(t *testing.T, files ...string) {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)
 	for _, f := range files {
-		if err := os.Chtimes(f, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(f, at, at))
 	}
 }

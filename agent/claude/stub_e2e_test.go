@@ -10,8 +10,9 @@ import (
 	"mend/repair"
 )
 
-// TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: the findings, the
-// request, and, after a repair without remaining findings, an answer.
+// TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: mend finds them
+// broken if the program does not answer, and expects the right request. After a repair without remaining broken findings
+// the program answers.
 func TestRealStubs(t *testing.T) {
 	cmd := install(t)
 	for _, s := range fixture.Stubs() {
@@ -30,9 +31,7 @@ func TestRealStubs(t *testing.T) {
 			compareRequest(t, "before", c, r)
 			h.Put(fixture.Session, s.Data)
 			id, result, err := repairSession(t, client(t, h), fixture.Session)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if after := h.Prompt(fixture.Session, prompt, true); id != "" && !slices.ContainsFunc(result.Remaining, isBroken) && !after.Answered {
 				t.Errorf("after the repair: %s", after.Output)
 			}
@@ -40,7 +39,8 @@ func TestRealStubs(t *testing.T) {
 	}
 }
 
-// TestRealOtherFolder continues a session in a folder other than the one in which it began.
+// TestRealOtherFolder continues a session in a folder other than the folder where it began: the newest version finds the
+// session by its id, and none by --continue.
 func TestRealOtherFolder(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		data := fixture.New().Bytes()

@@ -46,13 +46,9 @@ func TestRealSubagent(t *testing.T) {
 	file, id := filepath.Join(strings.TrimSuffix(h.File(fixture.Session), ".jsonl"), "subagents", "agent-"+fixture.Subagent), fixture.Session+".agent-"+fixture.Subagent
 	put := func(data []byte) {
 		h.Put(fixture.Session, fixture.Baseline)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		for name, data := range map[string][]byte{".jsonl": data, ".meta.json": []byte(fixture.SubagentMeta)} {
-			if err := os.WriteFile(file+name, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file+name, data, 0o600))
 		}
 	}
 	put(fixture.Shape("subagent").Bytes())

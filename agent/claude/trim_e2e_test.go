@@ -71,8 +71,8 @@ func TestRealTrim(t *testing.T) {
 	})
 }
 
-// TestRealTrimTurns sets all turns but the newest aside: the real program sends the first prompt with a note, and none
-// of the other turns. After the undo it sends them again.
+// TestRealTrimTurns sets aside all turns except the newest: the real program sends the first prompt with a note, and none
+// of the other turns. The undo restores the transcript.
 func TestRealTrimTurns(t *testing.T) {
 	h := fixture.NewHome(t, install(t))
 	h.Put(fixture.Session, fixture.Baseline)
@@ -107,9 +107,7 @@ func TestRealImages(t *testing.T) {
 		noise.Pix[i] = byte(rnd.Uint32())
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, noise); err != nil {
-		t.Fatal(err)
-	}
+	must(t, png.Encode(&b, noise))
 	large := []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
 	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
 	data := bytes.ReplaceAll(fixture.Baseline, small, large)
@@ -123,17 +121,11 @@ func TestRealImages(t *testing.T) {
 	h.Put(fixture.Session, data)
 	c := client(t, h)
 	head, err := c.Session(t.Context(), fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	trimmed, err := c.ProposeTrim(t.Context(), head, repair.TrimRequest{Files: true, KeepTurns: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e, err := c.Apply(t.Context(), trimmed.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stored := h.Read(fixture.Session)
 	if bytes.Contains(stored, large) || len(stored) > len(data)-copies*len(large)+1000 {
 		t.Errorf("%d bytes are left of %d, with %d copies of the image", len(stored), len(data), bytes.Count(stored, large))

@@ -15,8 +15,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealUncompact removes a compaction that preserves messages and one that does not: the real program sends the
-// whole history, each block once. After the undo it sends the summary again.
+// TestRealUncompact removes a compaction that preserves messages, and one that does not: the real program sends the whole
+// history, each block once. The undo restores the transcript.
 func TestRealUncompact(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		for _, damage := range []string{"preserved messages named by their ends", "compaction that preserves nothing"} {
@@ -35,17 +35,11 @@ func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
 	h.Put(fixture.Session, data)
 	c := clientOf(t, h, version)
 	head, err := c.Session(t.Context(), fixture.Session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u, err := c.ProposeUncompact(t.Context(), head, repair.UncompactRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e, err := c.Apply(t.Context(), u.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stored := h.Read(fixture.Session)
 	if !bytes.HasPrefix(stored, data) || bytes.Count(stored, []byte("\n")) > bytes.Count(data, []byte("\n"))+2 {
 		t.Errorf("more than a line and the leaf are appended: %d bytes before, %d after", len(data), len(stored))
@@ -54,11 +48,11 @@ func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
 	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
 	want := fixture.Expected(diagnose.StateOf(diagnose.New(diagnose.Source{Ref: ref, Data: stored, Version: version})))
 	if diff := cmp.Diff(want, after.Blocks); diff != "" || !after.Answered {
-		t.Errorf("answered %t, the request is another one (-expected +real):\n%s", after.Answered, diff)
+		t.Errorf("answered %t, the request differs (-expected +real):\n%s", after.Answered, diff)
 	}
 	for _, b := range before.Blocks {
 		if n := strings.Count(strings.Join(after.Blocks, "\n"), b); n != 1 {
-			t.Errorf("this block was sent, and now is %d times: %s", n, b)
+			t.Errorf("a block that was sent before is now sent %d times: %s", n, b)
 		}
 	}
 	if len(after.Blocks) < len(before.Blocks)+40 {
