@@ -16,11 +16,11 @@ import (
 func TestFutureVersion(t *testing.T) {
 	seen := map[string]bool{}
 	for _, shape := range claude.Shapes {
-		testVersionToCome(t, claude.Shape(shape).Lines, seen)
+		testFutureVersion(t, claude.Shape(shape).Lines, seen)
 	}
 }
 
-func testVersionToCome(t *testing.T, lines [][]byte, seen map[string]bool) {
+func testFutureVersion(t *testing.T, lines [][]byte, seen map[string]bool) {
 	for i, line := range lines {
 		key := kindOf(line)
 		if seen[key] {

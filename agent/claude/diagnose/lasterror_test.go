@@ -7,7 +7,7 @@ import (
 	"mend/internal/test/claude"
 )
 
-// TestLastError finds the error at the end of a session: an answer, or the output of /compact.
+// TestLastError: the error at the end of a session is read from an answer, or from the output of /compact.
 func TestLastError(t *testing.T) {
 	const failed = "Error: Error during compaction: Error: Conversation too long. Press esc twice to go up a few messages and try again."
 	refused := []string{"assistant", `[{"type":"text","text":"Prompt is too long"}]`}

@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// answering returns a transcript of two prompts, with this content in the answer to the first.
-func answering(content string) []byte {
+// answered returns a transcript of two prompts. The answer to the first has the given content.
+func answered(content string) []byte {
 	const id = "00000000-0000-4000-8000-00000000000"
 	var b strings.Builder
 	for i, message := range []string{
@@ -34,18 +34,18 @@ func answering(content string) []byte {
 	return []byte(b.String())
 }
 
-// Only the faulty blocks of a record are removed, wherever they are, although each removal changes the
-// indexes of later blocks.
+// TestRemoveSeveral: only the rejected blocks of a record are removed, although each removal changes the indexes of later
+// blocks.
 func TestRemoveSeveral(t *testing.T) {
-	thought := func(n string) string { return `{"type":"thinking","thinking":"` + n + `","signature":"c2ln` + n + `"}` }
+	thinking := func(n string) string { return `{"type":"thinking","thinking":"` + n + `","signature":"c2ln` + n + `"}` }
 	text := func(s string) string { return `{"type":"text","text":"` + s + `"}` }
 	const off = "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
 	for _, content := range []string{
-		thought("t1") + "," + thought("t2") + "," + text("AAA"),
-		thought("t1") + "," + text("AAA") + "," + thought("t2") + "," + text("BBB"),
-		text("AAA") + "," + thought("t1") + "," + thought("t2") + "," + thought("t3"),
+		thinking("t1") + "," + thinking("t2") + "," + text("AAA"),
+		thinking("t1") + "," + text("AAA") + "," + thinking("t2") + "," + text("BBB"),
+		text("AAA") + "," + thinking("t1") + "," + thinking("t2") + "," + thinking("t3"),
 	} {
-		data := answering(content)
+		data := answered(content)
 		e := diagnose.ParseAPIError([]byte(off))
 		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
 		if err != nil || len(r.Fixed) == 0 {
@@ -69,11 +69,11 @@ func TestRemoveSeveral(t *testing.T) {
 	}
 }
 
-// If a record has two thinking blocks, the one that the error names is removed.
+// TestRemoveNamed: of two thinking blocks in a record the one that the error names is removed.
 func TestRemoveNamed(t *testing.T) {
 	const content = `{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"thinking","thinking":"t2","signature":"c2lnMg"},{"type":"text","text":"AAA"}`
 	for i, want := range []string{"t2", "t1"} {
-		data := answering(content)
+		data := answered(content)
 		e := diagnose.ParseAPIError(fmt.Appendf(nil, "messages.1.content.%d: Invalid `signature` in `thinking` block", i))
 		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
 		if err != nil || len(r.Fixed) != 1 {
@@ -86,20 +86,20 @@ func TestRemoveNamed(t *testing.T) {
 	}
 }
 
-// Signed thinking does not count as thinking that another provider encrypted.
+// TestNothingEncrypted: signed thinking does not count as thinking that another provider encrypted.
 func TestNothingEncrypted(t *testing.T) {
 	e := diagnose.ParseAPIError([]byte("The encrypted content gAAA could not be verified. Reason: Encrypted content organization_id did not match the target organization."))
 	e.Class = repair.EncryptedReasoning
-	data := answering(`{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"text","text":"AAA"}`)
+	data := answered(`{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"text","text":"AAA"}`)
 	r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
 	if err != nil || len(r.Fixed)+len(r.Unfixable)+len(r.Suspects) != 0 {
-		t.Errorf("Plan fixes %v, not %v, suspects %v, %v, want nothing", r.Fixed, r.Unfixable, r.Suspects, err)
+		t.Errorf("Plan fixes %v, cannot fix %v, suspects %v, %v, want nothing", r.Fixed, r.Unfixable, r.Suspects, err)
 	}
 }
 
-// If no content of the first prompt is sent, no answer is lost.
+// TestEmptyFirstPrompt: the repair of a first prompt without content removes no answer.
 func TestEmptyFirstPrompt(t *testing.T) {
-	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
+	data := bytes.Replace(answered(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
 	c := newCase(data)
 	r, err := repair.Plan(claude.Session, c, repair.Request{})
 	if err != nil {
@@ -110,8 +110,8 @@ func TestEmptyFirstPrompt(t *testing.T) {
 	}
 }
 
-// For a version that does not try again without bound thinking, the repair also removes the thinking that it
-// invalidates.
+// TestBoundThinkingOfOlderVersions: for a version that does not repeat a request without bound thinking, the repair also
+// removes the thinking that it invalidates.
 func TestBoundThinkingOfOlderVersions(t *testing.T) {
 	data := claude.ByName("call id with a colon").Broken()
 	for version, removed := range map[string]bool{"2.1.169": true, diagnose.HealsBound: false, "2.1.332": false, "": false} {

@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// long returns Baseline with long results of the first and of the last call. The image is long
-// too.
+// long returns Baseline with long results of the first and of the last call. With the image it has three results that a
+// trim clears.
 func long() []byte {
 	text := strings.Repeat("many words ", 1000)
 	data := bytes.Replace(claude.Baseline, []byte(`"content":"hi"`), []byte(`"content":"`+text+`"`), 1)
@@ -29,7 +29,7 @@ func uncompact(s diagnose.Source, r repair.UncompactRequest) (repair.Uncompacted
 	return repair.Uncompact(ref.Session, diagnose.New(s), r)
 }
 
-// Trim clears old results by appending lines. It keeps the results of the newest turns and of protected tools.
+// TestTrim: Trim clears old results by appending lines. It keeps the results of the newest turns and of protected tools.
 func TestTrim(t *testing.T) {
 	for name, test := range map[string]struct {
 		request repair.TrimRequest
@@ -79,7 +79,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// With Hard, a line of text replaces each large file and the middle of each large text. The stored lines stay.
+// TestTrimHard: with Hard, a line of text replaces each large file and the middle of each large text. The stored lines
+// stay.
 func TestTrimHard(t *testing.T) {
 	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + strings.Repeat("A", 5000) + `"}}`
 	prompt := `[{"type":"text","text":"begin ` + strings.Repeat("middle ", 1000) + `end"},` + image + `]`
@@ -105,9 +106,9 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveTheTranscript: no line of the transcript has a file that was removed from an old turn: neither the copy
-// of a result for the screen, nor a line that a later line replaced.
-func TestFilesLeaveTheTranscript(t *testing.T) {
+// TestTrimFiles: no line of the transcript has a file that was removed from an old turn: neither the copy of a result for
+// the screen, nor a line that a later line replaced.
+func TestTrimFiles(t *testing.T) {
 	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
 	image := bytes.Repeat([]byte("QUJD"), 5000)
 	data := bytes.ReplaceAll(claude.Baseline, small, image)

@@ -30,8 +30,8 @@ func compacted(preserved string) []byte {
 			line(4, `"parentUuid":%q,"type":"assistant","message":{"id":"msg_last","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"yes"}]}`, id+"3")...)
 }
 
-// After a compaction the request has its summary, the records that it preserves and the later ones. Uncompact appends
-// one line, and the request has all records again.
+// TestUncompact: after a compaction the request has the summary, the preserved records and the later ones. Uncompact
+// appends one line, and the request has all records again.
 func TestUncompact(t *testing.T) {
 	for preserved, sent := range map[string]int{
 		"": 3,

@@ -13,28 +13,21 @@ import (
 )
 
 // Expected returns the blocks of the request that mend expects, in the form of [Stored].
-func Expected(c *diagnose.State) []string {
-	type message struct {
-		Role    string            `json:"role"`
-		Content []json.RawMessage `json:"content"`
-	}
-	var body struct {
-		Messages []message `json:"messages"`
-	}
+func Expected(c *diagnose.State) (all []string) {
 	for _, t := range c.Request().Turns {
-		m := message{Role: t.Role}
+		var blocks []map[string]any
 		for _, b := range t.Blocks {
 			if raw := storedBlock(c, b, t.Role); raw != nil {
-				m.Content = append(m.Content, raw)
+				var block map[string]any
+				if err := json.Unmarshal(raw, &block); err != nil {
+					panic(err)
+				}
+				blocks = append(blocks, block)
 			}
 		}
-		body.Messages = append(body.Messages, m)
+		all = append(all, storedLines(t.Role, blocks, "…")...)
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic(err)
-	}
-	return Stored(text, "…")
+	return all
 }
 
 func storedBlock(c *diagnose.State, b *request.Block, role string) []byte {

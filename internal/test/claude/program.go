@@ -282,10 +282,16 @@ func Stored(body []byte, prompt string) (all []string) {
 			_ = json.Unmarshal(m.Content, &text)
 			blocks = []map[string]any{{"type": "text", "text": text}}
 		}
-		for _, b := range blocks {
-			if line := m.Role + " " + short(b); m.Role != "system" && !isAdded(b, prompt) {
-				all = append(all, line)
-			}
+		all = append(all, storedLines(m.Role, blocks, prompt)...)
+	}
+	return all
+}
+
+// storedLines returns the blocks of a message that come from the transcript, one line each.
+func storedLines(role string, blocks []map[string]any, prompt string) (all []string) {
+	for _, b := range blocks {
+		if line := role + " " + short(b); role != "system" && !isAdded(b, prompt) {
+			all = append(all, line)
 		}
 	}
 	return all
