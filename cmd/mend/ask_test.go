@@ -113,6 +113,37 @@ func TestFixFinishes(t *testing.T) {
 	}
 }
 
+// TestFixSalvages checks that fix salvages the damaged database of a session that the user names, or that an error is
+// about, and then repairs the session.
+func TestFixSalvages(t *testing.T) {
+	for _, args := range [][]string{
+		{"fix", "SESSION"}, {"fix", "A title"}, {"fix", "SESSION", "--error", "messages.7: `tool_use` ids must be unique"},
+		{"fix", "messages.7: `tool_use` ids must be unique"}, {"fix", "file is not a database"}, {"fix", "my database is corrupt"},
+	} {
+		for in, want := range map[string]int{"y\ny\n": frame.ExitDone, "n\n": frame.ExitRefused} {
+			ts := newTestStore(t, 2)
+			dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+t.TempDir()+"'")
+			ts.damage(ts.kind("blank answer"))
+			data, err := os.ReadFile(ts.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := strings.Repeat("\x00", 16) + string(data[16:])
+			dbtest.Write(t, ts.path, damaged)
+			words := strings.Split(strings.ReplaceAll(strings.Join(args, "\x00"), "SESSION", ts.session), "\x00")
+			got, out, errs := ts.asking(in, 0, words...)
+			if got != want || !strings.Contains(errs, "Replace the damaged database with the new one?") {
+				t.Errorf("%q, answer %q: exit code %d, want %d\n%s%s", args, in, got, want, out, errs)
+			}
+			done := strings.Contains(out, "Salvaged") && strings.Contains(out, `Repaired "A title"`) && strings.Contains(out, "To continue it: ")
+			now, err := os.ReadFile(ts.path)
+			if done != (want == frame.ExitDone) || (string(now) == damaged) == done || err != nil {
+				t.Errorf("%q, answer %q: salvaged and repaired %t, %v\n%s%s", args, in, done, err, out, errs)
+			}
+		}
+	}
+}
+
 // TestAskFolder checks that a person names the new folder of sessions if mend finds none that fits.
 func TestAskFolder(t *testing.T) {
 	for in, want := range map[string]int{"PROJECT\n": frame.ExitDone, "/nope\nPROJECT\n": frame.ExitDone, "\n": frame.ExitRefused, "/nope\n": frame.ExitRefused} {

@@ -34,8 +34,8 @@ func Fix(env *frame.Env, finish Finish) *cobra.Command {
 writes it to the journal, and applies it: all or nothing. Without a terminal, and with
 --json, fix changes a session only with --yes.
 
-Without SESSION, fix repairs every broken session, and salvages damaged databases; on a
-terminal it also moves sessions whose folder is gone. If nothing is broken, it asks for the
+Without SESSION, fix repairs every broken session; on a terminal it also moves sessions whose
+folder is gone. Damaged databases are salvaged first. If nothing is broken, fix asks for the
 error that you see. SESSION is an id, the start of one, a title or a part of it, . for the
 newest session of this folder, or @ for the newest of all.
 

@@ -66,6 +66,8 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.Unkept != nil):
 		return true, cmp.Or(unread, err)
+	case errors.Is(err, mend.ErrNoSession) && id == text && fail.IsSalvageable(unread):
+		return true, salvageFirst(ctx, env, f, unread, func(f repairFlags) error { return runRepair(ctx, env, nil, f) })
 	case errors.Is(err, mend.ErrNoSession) && (id == "" || unread != nil):
 		return false, nil
 	case errors.Is(err, mend.ErrNoSession):

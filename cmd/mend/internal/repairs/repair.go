@@ -97,7 +97,7 @@ name a session. Nothing is set aside by --yes without --set-aside, or by the plu
 hooks and watch.`
 
 func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
-	req, readings, err := repairRequest(ctx, env, f)
+	req, readings, err := repairRequest(ctx, env, &f)
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,10 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		printAPIError(env, readings[0])
 	}
 	env.Opt.Journal.Join()
+	again := func(f repairFlags) error { return runRepair(ctx, env, names, f) }
 	clients, left, err := frame.OpenNamed(ctx, env, !f.DryRun, names)
 	if err != nil {
-		return err
+		return salvageFirst(ctx, env, f, err, again)
 	}
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
 	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
@@ -144,7 +145,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
 				f.asksError, f.salvaged = false, true
 				f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
-				return fail.Worst(err, runRepair(ctx, env, names, f))
+				return fail.Worst(err, again(f))
 			}
 			salvages = false
 			if r.others = true; errors.Is(err, term.ErrDeclined) {
@@ -160,7 +161,29 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			}
 		}
 	}
-	return r.conclude(ctx, env, f, left, declined, offers)
+	if err = r.conclude(ctx, env, f, left, declined, offers); r.named {
+		return salvageFirst(ctx, env, f, err, again)
+	}
+	return err
+}
+
+// salvageFirst salvages the damaged databases if a repair failed because one is damaged, and then repeats the repair.
+// It returns damage, the error of the repair, if that is another error, or without a terminal and --yes.
+func salvageFirst(ctx context.Context, env *frame.Env, f repairFlags, damage error, again func(repairFlags) error) error {
+	if !fail.IsSalvageable(damage) || f.salvaged || !f.Yes && !f.DryRun && (!env.CanAsk || env.JSON) {
+		return damage
+	}
+	switch err := f.finish.Salvage(ctx, env, f.WriteFlags); {
+	case f.DryRun:
+		return fail.Worst(damage, err)
+	case err != nil && !errors.Is(err, frame.ErrProblems):
+		return err
+	default: // the new database may have broken sessions
+		f.asksError, f.salvaged = false, true
+		f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
+		delete(env.Answer, "failed")
+		return fail.Worst(err, again(f))
+	}
 }
 
 // conclude applies the plans, and then moves sessions whose folder is gone, or asks for the text of an error. left is
@@ -238,7 +261,7 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 	case (errors.Is(err, errNoCulprit) || len(clients) == 0) && (!e.Recognised || e.About == request.AboutUnclear):
 		return offerWays(ctx, env, f, err)
 	case err != nil:
-		return err
+		return salvageFirst(ctx, env, f, err, func(f repairFlags) error { return runRepair(ctx, env, nil, f) })
 	}
 	if isHealthyByName(x) && !f.latent {
 		printHealthy(env, c, x.Session)
@@ -258,7 +281,8 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 // repairOne repairs one session, which the user has named, or which an error came from.
 func repairOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: true}
-	return r.finish(r.propose(c, []change.Head{head}))
+	err := r.finish(r.propose(c, []change.Head{head}))
+	return salvageFirst(ctx, env, f, err, func(f repairFlags) error { return repairOne(ctx, env, c, head, f, req) })
 }
 
 // offersAside reports whether to ask about setting aside content without a fix.
@@ -559,8 +583,8 @@ func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
 }
 
 // repairRequest converts flags and settings to a [repair.Request]. It also returns the possible readings of
-// an error's text.
-func repairRequest(ctx context.Context, env *frame.Env, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
+// an error's text, and keeps that text: it is read once.
+func repairRequest(ctx context.Context, env *frame.Env, f *repairFlags) (r repair.Request, readings []repair.APIError, err error) {
 	r = repair.Request{Latent: f.latent, Force: f.Force, All: f.all, SetAside: f.setAside}
 	path := env.Settings
 	if path == "" {
@@ -574,16 +598,15 @@ func repairRequest(ctx context.Context, env *frame.Env, f repairFlags) (r repair
 	if r.Classes, err = frame.ParseClasses(env, f.classes); err != nil || !f.hasError() {
 		return r, nil, err
 	}
-	text := f.errorText
-	if text == nil {
-		if text, err = readInput(ctx, env.Terminal, f.apiError); err != nil {
+	if f.errorText == nil {
+		if f.errorText, err = readInput(ctx, env.Terminal, f.apiError); err != nil {
 			return r, nil, frame.Usagef("reading the error text: %w", err)
 		}
 	}
-	if strings.TrimSpace(string(text)) == "" {
+	if strings.TrimSpace(string(f.errorText)) == "" {
 		return r, nil, frame.Usagef("the error text is empty")
 	}
-	readings = culprit.Readings(env.Opt.Agents, text)
+	readings = culprit.Readings(env.Opt.Agents, f.errorText)
 	r.Error = &readings[0]
 	return r, readings, nil
 }

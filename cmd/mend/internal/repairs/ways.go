@@ -178,20 +178,19 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	return fail.Worst(left, frame.ErrProblems)
 }
 
-// checkDatabases reports whether a database of the stores is damaged. If so, it salvages all damaged ones after a
-// question; without a terminal it returns the damage as the error.
+// checkDatabases reports whether a database of the stores is damaged. If so, it salvages all damaged ones, and repairs
+// what is broken in them, after questions; without a terminal it returns the damage as the error.
 func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) (damaged bool, err error) {
 	for _, c := range clients {
 		done := env.Busy("checking the database ...")
 		err := c.CheckFile(ctx, 0)
 		done()
-		switch {
-		case !fail.IsSalvageable(err):
-			continue
-		case (!env.CanAsk || env.JSON) && !f.Yes:
-			return true, err
+		if fail.IsSalvageable(err) {
+			return true, salvageFirst(ctx, env, f, err, func(f repairFlags) error {
+				f.apiError, f.errorText = "", nil
+				return runRepair(ctx, env, nil, f)
+			})
 		}
-		return true, f.finish.Salvage(ctx, env, f.WriteFlags)
 	}
 	env.Say("mend checked the databases: none is damaged now.")
 	return false, nil
