@@ -93,7 +93,7 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend fix repairs it.",
 	},
 	Latent: {
-		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; " +
+		Meaning: "It works now, but would break if you continued it in another way, such as with another model; " +
 			"or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the " +
 			"agent, or thinking switched on or off, would break.",
 		Fix: "mend fix --at-risk repairs it.",

@@ -61,7 +61,7 @@ type Result struct {
 type AskError struct{ Session, Why string }
 
 func (e *AskError) Error() string {
-	return fmt.Sprintf("%s: mend fix %s shows the repair and asks", e.Why, e.Session)
+	return fmt.Sprintf("%s; \"mend fix %s\" shows the repair and asks", e.Why, e.Session)
 }
 
 // ErrBusy means that the agent is working in the session.

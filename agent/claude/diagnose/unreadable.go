@@ -85,8 +85,8 @@ func (c *State) findTorn() {
 			"it silently, and the model does not see it.",
 		"The rest of the message is not in the file. If mend kept it: mend restore "+c.base.Ref.Session+".")
 	c.reportTorn(others, repair.Finding{Code: ruleUnread, Severity: repair.Note},
-		"It is not a complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, "+
-			"it was not a prompt, an answer or a result.", "It does no harm.")
+		"The line is not a complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be "+
+			"seen, it was not a prompt, an answer or a result.", "It does no harm.")
 }
 
 func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string) {

@@ -180,8 +180,8 @@ var rows = []repair.Rule{
 		Code: "events", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findEvents),
 		NoFix: "To continue in a new session, fork this one (/fork). mend restore brings back an earlier state if it was " +
 			"kept.",
-		Meaning: "OpenCode 1.18 numbers the events of a session. The session's counter is behind its events, so the number " +
-			"of a new event is taken, and each prompt ends with HTTP 500.",
+		Meaning: "The counter of the session's events is lower than the number of its last event. So the number of a new " +
+			"event is taken, and each prompt of OpenCode 1.18 ends with HTTP 500.",
 		Words:   "Unexpected server error. Check server logs for details.",
 		Example: "A database that was merged or restored table by table, without event_sequence.",
 	},

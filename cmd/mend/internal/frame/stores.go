@@ -34,7 +34,7 @@ func (env *Env) SelectAgent() error {
 	}
 	i := slices.IndexFunc(agents.All, func(ag agent.Agent) bool { return ag.Name() == env.AgentName })
 	if i < 0 {
-		return Usagef("--agent %s: no such agent; there are %s", env.AgentName, agents.Names())
+		return Usagef("--agent %s: no such agent; name %s", env.AgentName, agents.Names())
 	}
 	env.Opt.Agents = agents.All[i : i+1]
 	return nil

@@ -97,7 +97,7 @@ func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry)
 		}
 		switch {
 		case len(x.ids) == 0:
-			x.session, x.text = e.Session, " of "+show.EntryTitle(e)
+			x.session, x.text = e.Session, " of "+show.QuotedTitle(e.Cause.Title, e.Session)
 		case x.session != e.Session:
 			x.text = ""
 		}

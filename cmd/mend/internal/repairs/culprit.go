@@ -120,7 +120,11 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 	request.MoveFirst(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certainCulprit(found)
 	if !ok {
-		if x, err = chooseCulprit(ctx, env, found, brokenText(len(found), len(m.heads)), f); err != nil {
+		broken := brokenText(len(found), len(m.heads))
+		if found[0].Error.Recognised { // sessions that cannot cause it were left out
+			broken += " and may have caused it"
+		}
+		if x, err = chooseCulprit(ctx, env, found, broken, f); err != nil {
 			return x, nil, err
 		}
 	}
@@ -270,16 +274,16 @@ func reasonOf(x culprit.Culprit) string {
 	case repair.IsBroken:
 		return "it is broken: " + wrong
 	case repair.HasContent:
-		return "it has what the error is about, and only the provider knows whether that is the cause"
+		return "it has such content, and only the provider knows whether that causes the error"
 	case repair.HasQuoted:
 		return "it has the content that the error names, at " + where
 	case repair.HasClass:
 		return "one of its findings matches this error"
 	case repair.IDInText, repair.TitleInText:
 		if wrong == "" {
-			return "the text names it"
+			return "you named it"
 		}
-		return "the text names it, and it is broken: " + wrong
+		return "you named it, and it is broken: " + wrong
 	case repair.FailedWithIt:
 		return "its newest answer failed with this error"
 	case repair.BreaksElsewhere:

@@ -230,10 +230,11 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 	e, prose := req.Error, findWay(readings)
 	if prose != nil {
 		env.SetAnswers(FixAnswer{Ways: []way{*prose}})
-		env.Say("%s: this is how mend understands it.", prose.What)
+		env.Say("mend understands: %s.", prose.What)
 		env.Printf("\n")
-	} else {
-		printAPIError(env, *e)
+	} else if printAPIError(env, *e); !e.Recognised && len(strings.Fields(e.Text)) == 1 {
+		env.Say("mend finds no session with this id or title.")
+		env.Printf("\n")
 	}
 	switch {
 	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // for these two a session may be broken

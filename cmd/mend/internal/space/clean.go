@@ -583,7 +583,7 @@ func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions
 		rows = append(rows, partRow(p))
 		total += p.Bytes
 	}
-	env.PrintRows(append(rows, []any{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
+	env.PrintRows(append(rows, []any{"", term.Bold(term.Size(total)), term.Bold("total")}), "  ")
 	for _, p := range parts {
 		if p.Clean != "" && p.Bytes >= minSuggested {
 			words := []string{"clean", p.Clean}
