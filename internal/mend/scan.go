@@ -181,6 +181,20 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 	return agent.Examination{Busy: s.Busy != "", Diagnoses: repair.Diagnose(s)}, nil
 }
 
+// MainSession returns the session that a user continues: for a subagent's session its main session if that exists, for
+// any other the session itself.
+func (c *Store) MainSession(ctx context.Context, h change.Head) change.Head {
+	for seen := map[string]bool{}; h.Parent != "" && !seen[h.ID]; {
+		seen[h.ID] = true
+		parent, err := c.Session(ctx, h.Parent)
+		if err != nil {
+			break
+		}
+		h = parent
+	}
+	return h
+}
+
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
 // the store cannot find one. The error wraps [ErrNoSession] if none exists.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {

@@ -354,7 +354,7 @@ func ApplyOne(ctx context.Context, env *Env, c *mend.Store, f WriteFlags, p chan
 		Question: fmt.Sprintf(question, show.QuotedTitle(head.Title, head.ID)), Steps: OneStep(c, p), N: 1,
 		Done: func(b *Batch) {
 			show.PrintCommitted(env.Terminal, b.Done[0], head.Title, "")
-			env.PrintContinueCommand(c.ID().Agent, head, "it")
+			env.PrintContinueCommand(ctx, c, head, "it")
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,16 +63,20 @@ func ShellWord(w string) string {
 	return "'" + strings.ReplaceAll(string(term.Escape(w)), "'", `'\''`) + "'"
 }
 
-// PrintContinueCommand prints how to continue a session of an agent. name stands for the session in the sentence.
-func (env *Env) PrintContinueCommand(agentName string, h change.Head, name string) {
-	command := ContinueCommand(agentName, h)
+// PrintContinueCommand prints how to continue a session. name stands for the session in the sentence.
+func (env *Env) PrintContinueCommand(ctx context.Context, c *mend.Store, h change.Head, name string) {
+	if main := c.MainSession(ctx, h); main.ID != h.ID {
+		h, name = main, "its main session"
+	}
+	command := ContinueCommand(ctx, c, h)
 	env.SetAnswers(ContinueAnswer{Continue: command})
 	env.Printf("To continue %s: %s\n", name, term.Bold(command))
 }
 
-// ContinueCommand returns the command that continues a session in its folder.
-func ContinueCommand(agentName string, h change.Head) string {
-	words := agents.ByName(agentName).Resume(h.ID)
+// ContinueCommand returns the command that continues a session in its folder, for a subagent's its main session.
+func ContinueCommand(ctx context.Context, c *mend.Store, h change.Head) string {
+	h = c.MainSession(ctx, h)
+	words := agents.ByName(c.ID().Agent).Resume(h.ID)
 	for i, w := range words {
 		words[i] = ShellWord(w)
 	}
@@ -90,7 +95,7 @@ type ContinueAnswer struct {
 
 // PrintContinue prints the command that continues a session. If another step must come first, it also prints that
 // step, and returns ErrProblems.
-func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
+func PrintContinue(ctx context.Context, env *Env, c *mend.Store, f mend.Finding) error {
 	command, why := FirstCommand(env, f)
 	switch {
 	case command != "":
@@ -100,7 +105,7 @@ func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
 		env.Say("%s.", why)
 	}
 	if f.Severity() != repair.Broken {
-		env.PrintContinueCommand(c.ID().Agent, f.Session, "it")
+		env.PrintContinueCommand(ctx, c, f.Session, "it")
 	}
 	if why != "" {
 		return ErrProblems

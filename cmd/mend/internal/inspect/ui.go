@@ -531,7 +531,7 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		text = "Bring it back first: r."
 		if listed {
-			text = "To continue it: " + frame.ContinueCommand(c.ID().Agent, h)
+			text = "To continue it: " + frame.ContinueCommand(ctx, c, h)
 		}
 		return nil
 	})

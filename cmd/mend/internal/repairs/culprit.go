@@ -208,9 +208,9 @@ func isHealthyByName(x culprit.Culprit) bool {
 }
 
 // printHealthy prints where a healthy session is, and how to continue it.
-func printHealthy(env *frame.Env, c *mend.Store, h change.Head) {
+func printHealthy(ctx context.Context, env *frame.Env, c *mend.Store, h change.Head) {
 	env.Say("Nothing in it is broken. %s", whereText(c, h))
-	env.PrintContinueCommand(c.ID().Agent, h, "it")
+	env.PrintContinueCommand(ctx, c, h, "it")
 }
 
 // printCulprit prints the session that the error came from, and why it was chosen.

@@ -138,7 +138,7 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 		return f.finish.Restore(ctx, env, c, head, f.WriteFlags, request)
 	case noFolder:
 		env.Say("%s", whereText(c, head))
-		if err := frame.PrintContinue(env, c, found); !env.CanAsk || env.JSON || f.DryRun {
+		if err := frame.PrintContinue(ctx, env, c, found); !env.CanAsk || env.JSON || f.DryRun {
 			return err
 		}
 		env.Printf("\n")
@@ -147,7 +147,7 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 	case found.Severity() == repair.Broken:
 		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.Force})
 	}
-	printHealthy(env, c, head)
+	printHealthy(ctx, env, c, head)
 	return nil
 }
 
@@ -172,6 +172,6 @@ func showLost(ctx context.Context, env *frame.Env, f repairFlags) error {
 		return frame.ErrProblems
 	}
 	env.Say("The newest session of this folder is %s %s.", term.Bold(found[0].ID), show.QuotedTitle(found[0].Title, "(no title)"))
-	env.PrintContinueCommand(found[0].StoreID.Agent, found[0].Head, "it")
+	env.PrintContinueCommand(ctx, found[0].Store, found[0].Head, "it")
 	return frame.ErrProblems
 }

@@ -134,7 +134,7 @@ func (r *repairRun) printContinue() {
 	if len(done) > 1 {
 		it = "the newest"
 	}
-	r.PrintContinueCommand(newest.StoreID.Agent, newest.Head, it)
+	r.PrintContinueCommand(r.Ctx, newest.Store, newest.Head, it)
 }
 
 // printTotals prints how many sessions were repaired.

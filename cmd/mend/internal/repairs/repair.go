@@ -265,7 +265,7 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 		return salvageFirst(ctx, env, f, err, func(f repairFlags) error { return runRepair(ctx, env, nil, f) })
 	}
 	if isHealthyByName(x) && !f.latent {
-		printHealthy(env, c, x.Session)
+		printHealthy(ctx, env, c, x.Session)
 		return nil
 	}
 	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another error of several

@@ -2,21 +2,34 @@ package repairs
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
+	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/tables"
 	"mend/repair"
 )
 
-func proposals(n int) (all []show.Proposal) {
+func proposals(t *testing.T, n int) (all []show.Proposal) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "storage")
+	if err := os.MkdirAll(filepath.Join(root, "session"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	store, err := mend.Open(mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(t.TempDir())})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range n {
-		p := show.Proposal{Head: tables.Head(i)}
+		p := show.Proposal{Store: store, Head: tables.Head(i)}
 		for j := range i%4 + 1 {
 			if d := tables.Diagnosis(j, repair.Broken); d.Fix != "" {
 				p.Result.Fixed = append(p.Result.Fixed, d)
@@ -42,12 +55,12 @@ func proposals(n int) (all []show.Proposal) {
 
 func TestTables(t *testing.T) {
 	tables.Compare(t, []tables.Screen{
-		{Name: "repair", Print: func(t *term.Terminal, n int) {
-			ps := proposals(n)
-			r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(context.Background(), &frame.Env{Terminal: t}, n)}, proposals: ps}
+		{Name: "repair", Print: func(screen *term.Terminal, n int) {
+			ps := proposals(t, n)
+			r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(context.Background(), &frame.Env{Terminal: screen}, n)}, proposals: ps, shown: ps[0].Store}
 			r.show(ps)
 			for i, e := range tables.Entries(min(n, 2)) {
-				show.PrintCommitted(t, e, ps[i].Head.Title, "")
+				show.PrintCommitted(screen, e, ps[i].Head.Title, "")
 				r.Done = append(r.Done, e)
 				r.Made++
 				r.Sessions[e.Session] = true

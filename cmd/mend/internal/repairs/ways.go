@@ -147,7 +147,7 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	clients, left := frame.OpenAll(ctx, env, false)
 	type stored struct {
 		change.Head
-		agent string
+		store *mend.Store
 	}
 	var all []stored
 	for _, c := range clients {
@@ -160,7 +160,7 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 		}
 		for _, h := range heads {
 			if slices.Contains(desktopApps, c.ID().Agent) && h.Parent == "" {
-				all = append(all, stored{h, c.ID().Agent})
+				all = append(all, stored{h, c})
 			}
 		}
 	}
@@ -171,9 +171,9 @@ func showContinue(ctx context.Context, env *frame.Env) error {
 	}
 	env.Say("The app has its own list, which mend does not change. Its agent has %s, and each can be continued in a terminal. The newest:", term.Count(len(all), "session"))
 	for _, s := range all[:min(len(all), mostShown)] {
-		env.PrintContinueCommand(s.agent, s.Head, show.QuotedTitle(s.Title, s.ID))
+		env.PrintContinueCommand(ctx, s.store, s.Head, show.QuotedTitle(s.Title, s.ID))
 	}
-	env.SetAnswers(frame.ContinueAnswer{Continue: frame.ContinueCommand(all[0].agent, all[0].Head)})
+	env.SetAnswers(frame.ContinueAnswer{Continue: frame.ContinueCommand(ctx, all[0].store, all[0].Head)})
 	env.Say("All of them: %s", term.Command(env.CommandLine("scan", "--all")))
 	return fail.Worst(left, frame.ErrProblems)
 }

@@ -201,7 +201,7 @@ func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
 		if len(m.Sessions) > 0 {
 			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
 			newest.Head.Directory = newest.To
-			b.PrintContinueCommand(m.store.ID().Agent, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
+			b.PrintContinueCommand(b.Ctx, m.store, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
 		}
 	}
 }

@@ -378,7 +378,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	}
 	if aside {
 		env.Say("It is large, and was not examined. To examine it: %s", term.Command(env.CommandLine("scan", head.ID)))
-		env.PrintContinueCommand(c.ID().Agent, done.Session, "it")
+		env.PrintContinueCommand(ctx, c, done.Session, "it")
 		return err
 	}
 	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // that is printed, and no failure of restore
@@ -422,7 +422,7 @@ func finishRestore(ctx context.Context, env *frame.Env, c *mend.Store, session c
 	if err != nil {
 		return err
 	}
-	return frame.PrintContinue(env, c, f)
+	return frame.PrintContinue(ctx, env, c, f)
 }
 
 // An Answer is the answer of restore.

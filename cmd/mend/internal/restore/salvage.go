@@ -172,7 +172,7 @@ func printSalvaged(ctx context.Context, env *frame.Env, s salvage, e change.Entr
 	env.SayAt(2, "The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID))
 	if heads, err := c.Sessions(ctx); err == nil && len(heads) > 0 {
 		newest := slices.MaxFunc(heads, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
-		defer env.PrintContinueCommand(c.ID().Agent, newest, "the newest session")
+		defer env.PrintContinueCommand(ctx, c, newest, "the newest session")
 	}
 	if !s.Complete() {
 		env.SayAt(2, "What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
