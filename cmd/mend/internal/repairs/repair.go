@@ -106,6 +106,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	}
 	if req.Error != nil {
 		printAPIError(env, readings[0])
+		names = append(names, otherNames(ctx, env, req.Error.Text)...)
 	}
 	env.Opt.Journal.Join()
 	again := func(f repairFlags) error { return runRepair(ctx, env, names, f) }
@@ -165,6 +166,16 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		return salvageFirst(ctx, env, f, err, again)
 	}
 	return err
+}
+
+// otherNames returns the ids of stored sessions in the text of an error: a subagent's error names its session.
+func otherNames(ctx context.Context, env *frame.Env, text string) []string {
+	ids := sessionID().FindAllString(text, -1)
+	if len(ids) == 0 {
+		return nil
+	}
+	all, _, _ := frame.NamedSessions(ctx, env, frame.Sources{}) // the named session is looked up again, with the errors
+	return slices.DeleteFunc(ids, func(id string) bool { return !frame.IsSession(all, id) })
 }
 
 // salvageFirst salvages the damaged databases if a repair failed because one is damaged, and then repeats the repair.
@@ -414,9 +425,12 @@ func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.R
 // provider's error.
 func remainingError(ps []show.Proposal, r repair.Request) error {
 	for _, p := range ps {
-		if show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, r) || r.Error != nil && len(p.Result.Plan.Ops) == 0 {
+		if show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, r) {
 			return frame.ErrProblems
 		}
+	}
+	if r.Error != nil && len(ps) > 0 && len(nonEmptyPlans(ps)) == 0 {
+		return frame.ErrProblems
 	}
 	return nil
 }
