@@ -25,13 +25,10 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// harness returns a fixture with a message that has no parts, and with a running agent if live is
-// set.
+// harness returns a new database, which an agent has open if live is set.
 func harness(t *testing.T, version string, live bool) storetest.Harness {
 	t.Helper()
-	path, id := dbtest.Unpack(t, version)
-	dbtest.Alter(t, path, `INSERT INTO message SELECT id || '0', session_id, time_created + 1, time_updated, data
-		FROM message ORDER BY time_created DESC LIMIT 1`)
+	path, id := unpackSmall(t, version)
 	if live {
 		dbtest.Agent(t, path)
 	}
@@ -60,7 +57,7 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 	}
 }
 
-// overwriteRow writes a row with other SQL than mend's.
+// overwriteRow writes or deletes a row as another program would, with other SQL than mend's.
 func overwriteRow(t *testing.T, path string, ref change.Ref, image *change.Image) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)

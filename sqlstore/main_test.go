@@ -33,6 +33,34 @@ func specs() []sqlstore.TableSpec {
 	}
 }
 
+// unpackSmall is [dbtest.Unpack] without the tables and most of the events that sweeps do not need, and with a message
+// that has no parts. A sweep opens hundreds of connections, and each reads the schema.
+func unpackSmall(t testing.TB, version string) (path, id string) {
+	t.Helper()
+	path, id = dbtest.Unpack(t, version)
+	if data, ok := small[version]; ok {
+		dbtest.Write(t, path, data)
+		return path, id
+	}
+	var drop []string
+	dbtest.Must(t, dbtest.View(path, func(c *sqlstore.Conn) (err error) {
+		drop, err = c.Strings(`SELECT 'DROP TABLE ' || name FROM sqlite_schema WHERE type = 'table'
+			AND name NOT IN ('project', 'workspace', 'session', 'message', 'part', 'event', 'event_sequence') AND name NOT LIKE 'sqlite_%'`)
+		return err
+	}))
+	if version == "1.18.33" {
+		drop = append(drop, "DELETE FROM event WHERE seq > 20")
+	}
+	const addMessage = `INSERT INTO message SELECT id || '0', session_id, time_created + 1, time_updated, data
+		FROM message ORDER BY time_created DESC LIMIT 1`
+	dbtest.Alter(t, path, append(drop, addMessage, "VACUUM")...)
+	small[version] = dbtest.Files(t, path)[dbtest.Name]
+	return path, id
+}
+
+// small has the databases that [unpackSmall] has made, by version.
+var small = map[string]string{}
+
 func open(t testing.TB, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(path, specs(), o)
