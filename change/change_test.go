@@ -58,6 +58,8 @@ func drawOps(t *rapid.T, m memStore) []change.Op {
 	return ops
 }
 
+// TestComposeAndInverse: merged lists of ops lead to the same records as the lists one by one, and the inverse of the
+// merged list restores the records from before.
 func TestComposeAndInverse(t *testing.T) {
 	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,22 +76,23 @@ func TestComposeAndInverse(t *testing.T) {
 		}
 		if len(merged) > 0 {
 			if err := change.Validate(merged); err != nil {
-				t.Fatalf("Compose gave an invalid list: %v", err)
+				t.Fatalf("Compose returns an invalid list: %v", err)
 			}
 		}
 		again := memStore{}
 		maps.Copy(again, before)
 		again.apply(t, merged)
 		if diff := cmp.Diff(now, again); diff != "" {
-			t.Fatalf("the merged ops lead elsewhere (-want +got):\n%s", diff)
+			t.Fatalf("after the merged ops (-want +got):\n%s", diff)
 		}
 		now.apply(t, change.Inverse(merged))
 		if diff := cmp.Diff(before, now); diff != "" {
-			t.Fatalf("Inverse does not lead back (-want +got):\n%s", diff)
+			t.Fatalf("after the inverse (-want +got):\n%s", diff)
 		}
 	})
 }
 
+// TestComposeGap: a list whose Pre differs from the Post of the list before it is a conflict.
 func TestComposeGap(t *testing.T) {
 	_, err := change.Compose(
 		[]change.Op{{Ref: partRef("prt_1"), Pre: image("a"), Post: image("b")}},
@@ -104,7 +107,7 @@ func TestComposeGap(t *testing.T) {
 	}
 }
 
-// What the agent derives again is no gap.
+// TestComposeDerived: two deletions of a history merge, whatever it contained, because the agent derives it again.
 func TestComposeDerived(t *testing.T) {
 	ref := change.Ref{Kind: change.KindHistory, Session: "ses_1"}
 	ops, err := change.Compose([]change.Op{{Ref: ref, Pre: image("a")}}, []change.Op{{Ref: ref, Pre: image("b")}})
@@ -113,6 +116,7 @@ func TestComposeDerived(t *testing.T) {
 	}
 }
 
+// TestSort: folders, messages and parts are created in this order, and deleted in the reverse order.
 func TestSort(t *testing.T) {
 	msg := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
 	folder := change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}
@@ -169,11 +173,12 @@ func TestImageEqual(t *testing.T) {
 		{image("a"), image("b"), false},
 	} {
 		if got := c.a.Equal(c.b); got != c.want {
-			t.Errorf("%v.Equal(%v) = %v", c.a, c.b, got)
+			t.Errorf("%v.Equal(%v) = %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
 }
 
+// TestRowRoundTrip: an encoded row is decoded to the same row, with columns of every class.
 func TestRowRoundTrip(t *testing.T) {
 	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +212,7 @@ func FuzzRowOf(f *testing.F) {
 		}
 		again, err := change.RowOf(r.Ref, change.ImageOf(&r))
 		if err != nil || !cmp.Equal(r, again) {
-			t.Fatalf("a row that was read does not survive: %v, %v, %v", r, again, err)
+			t.Fatalf("a decoded row differs after its image is decoded: %v, %v, %v", r, again, err)
 		}
 	})
 }
@@ -223,6 +228,7 @@ func records(all ...change.Record) iter.Seq[*change.Record] {
 	}
 }
 
+// TestDiff: equal records give no op; a record that is changed, added or missing gives one.
 func TestDiff(t *testing.T) {
 	part := func(id, text string) change.Record {
 		return change.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)}
@@ -242,6 +248,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestDiffTouchesRows: a changed row gets a later time_updated, unless the edit has set it.
 func TestDiffTouchesRows(t *testing.T) {
 	row := func(text string, updated int64) iter.Seq[*change.Record] {
 		return records(change.Record{

@@ -39,11 +39,16 @@ func TestPlanDigest(t *testing.T) {
 	slices.Sort(lines)
 	want = sha256.Sum256([]byte("mend plan 1\n" + strings.Join(lines, "")))
 	if got := PlanDigest(InfosOf(ops)); got != hex.EncodeToString(want[:]) {
-		t.Error("the digest is not of the lines in the order of their bytes")
+		t.Error("the lines of the digest are not in the order of their bytes")
 	}
-	for _, o := range ops {
-		if r, err := RefOfKey(Key(o.Ref)); err != nil || r != o.Ref {
-			t.Errorf("RefOfKey(%q) = %+v, %v, want %+v", Key(o.Ref), r, err, o.Ref)
+}
+
+// TestKey: the ref of a key is the ref that the key was made from, and any other text is refused.
+func TestKey(t *testing.T) {
+	for _, part := range []string{"b", "a~", "a-", "a b", "a.", "a%", "a/", "\xff"} {
+		want := Ref{Kind: KindFile, Session: "s", Part: part}
+		if r, err := RefOfKey(Key(want)); err != nil || r != want {
+			t.Errorf("RefOfKey(%q) = %+v, %v, want %+v", Key(want), r, err, want)
 		}
 	}
 	if got := Key(Ref{Kind: KindPart, Part: "azAZ09-._~@[`{/:"}); got != "3////azAZ09-._~%40%5B%60%7B%2F%3A" {
@@ -51,7 +56,7 @@ func TestPlanDigest(t *testing.T) {
 	}
 	for _, key := range []string{"", "3", "3/a/b/c", "3/a/b/c/d/e", "3//a%2e//", "3//a%//", "x////", "03////", "999////"} {
 		if r, err := RefOfKey(key); err == nil {
-			t.Errorf("RefOfKey(%q) = %+v", key, r)
+			t.Errorf("RefOfKey(%q) = %+v, want an error", key, r)
 		}
 	}
 }

@@ -14,19 +14,19 @@ import (
 	"mend/txn"
 )
 
-// A disk is the memory of a fakeStore: records and staged changes.
+// A disk has the records and the staged changes of a fakeStore. It outlives the store, as after a kill.
 type disk struct {
 	records map[string]string
-	staged  map[string]int // ops, by folder
+	staged  map[string]int // the number of ops, by folder
 }
 
-// A fakeStore writes one record after the other, and decides by content alone. Its hooks replace a method's result.
+// A fakeStore writes one record after the other. Settle decides by content alone.
 type fakeStore struct {
 	*disk
 	step   func(call string) error
-	calls  []string // of Settle and Discard
-	commit func(change.Staged) (change.Outcome, error)
-	settle func(change.Staged) (change.Outcome, error)
+	calls  []string                                    // of Settle and Discard
+	commit func(change.Staged) (change.Outcome, error) // replaces Commit, unless nil
+	settle func(change.Staged) (change.Outcome, error) // replaces Settle, unless nil
 }
 
 var storeID = change.StoreID{Kind: "fake", Root: "/fake"}
@@ -89,53 +89,53 @@ func (s *fakeStore) Discard(ctx context.Context, st change.Staged) error {
 	return nil
 }
 
-// A world is a fake disk with a journal. Each call opens both again, as a new process would.
-type world struct {
+// A fixture is a disk with a journal. Each call opens store and journal again, as a new process would.
+type fixture struct {
 	t *testing.T
 	disk
 	dir string
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{t, disk{map[string]string{"a": "1", "gone": "1"}, map[string]int{}}, storetest.FastDir(t)}
+func newFixture(t *testing.T) *fixture {
+	return &fixture{t, disk{map[string]string{"a": "1", "gone": "1"}, map[string]int{}}, storetest.FastDir(t)}
 }
 
-// open calls do with journal and store, both with the step hook, which may be nil.
-func (w *world) open(step func(string) error, do func(*journal.Journal, *fakeStore) error) error {
+// open opens the journal and the store with the step hook, which may be nil, and calls do with them.
+func (f *fixture) open(step func(string) error, do func(*journal.Journal, *fakeStore) error) error {
 	if step == nil {
 		step = func(string) error { return nil }
 	}
-	j, err := journal.Open(filepath.Join(w.dir, "journal"), journal.Options{Step: step})
+	j, err := journal.Open(filepath.Join(f.dir, "journal"), journal.Options{Step: step})
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(j, &fakeStore{disk: &w.disk, step: step}), j.Close())
+	return errors.Join(do(j, &fakeStore{disk: &f.disk, step: step}), j.Close())
 }
 
-func (w *world) run(step func(string) error, ops []change.Op) error {
-	return w.open(step, func(j *journal.Journal, s *fakeStore) error {
+func (f *fixture) run(step func(string) error, ops []change.Op) error {
+	return f.open(step, func(j *journal.Journal, s *fakeStore) error {
 		_, err := txn.Run(context.Background(), j, s, planOf(ops...))
 		return err
 	})
 }
 
-func (w *world) recover(step func(string) error) error {
-	return w.open(step, func(j *journal.Journal, s *fakeStore) error {
-		_, err := txn.Recover(context.Background(), j, s, storeID, pendingIn(w.t, j))
+func (f *fixture) recover(step func(string) error) error {
+	return f.open(step, func(j *journal.Journal, s *fakeStore) error {
+		_, err := txn.Recover(context.Background(), j, s, storeID, pendingIn(f.t, j))
 		return err
 	})
 }
 
-func (w *world) entries() (es []change.Entry) {
-	w.t.Helper()
-	err := w.open(nil, func(j *journal.Journal, _ *fakeStore) (err error) {
+func (f *fixture) entries() (es []change.Entry) {
+	f.t.Helper()
+	err := f.open(nil, func(j *journal.Journal, _ *fakeStore) (err error) {
 		if _, err = j.Verify(); err == nil {
 			es, err = j.List(journal.Query{})
 		}
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return es
 }
@@ -157,7 +157,7 @@ func planOf(ops ...change.Op) change.Plan {
 	return change.Plan{Session: ops[0].Ref.Session, Cause: change.Cause{Kind: change.CauseScan}, Ops: ops}
 }
 
-// threeOps change a record, make one and remove one.
+// threeOps returns ops that change, create and delete a record.
 func threeOps() []change.Op {
 	return []change.Op{
 		{Ref: sessionRef("a"), Pre: file("1"), Post: file("2")},
@@ -173,18 +173,18 @@ var (
 
 // wantConsistent checks that all records are as before the change or as after it, as the state of the journal's
 // newest entry requires, and that nothing is staged. It reports whether they are as after the change.
-func (w *world) wantConsistent(step string, before, after map[string]string) bool {
-	w.t.Helper()
-	es := w.entries()
+func (f *fixture) wantConsistent(step string, before, after map[string]string) bool {
+	f.t.Helper()
+	es := f.entries()
 	committed := len(es) > 0 && es[0].State == change.Committed
 	want := before
 	if committed {
 		want = after
 	} else if len(es) > 0 && es[0].State != change.Aborted {
-		w.t.Fatalf("%s: the entry is %s", step, es[0].State)
+		f.t.Fatalf("%s: the entry is %s", step, es[0].State)
 	}
-	if !maps.Equal(w.records, want) || len(w.staged) > 0 {
-		w.t.Fatalf("%s: committed %t, and the store has %v, staged %v", step, committed, w.records, w.staged)
+	if !maps.Equal(f.records, want) || len(f.staged) > 0 {
+		f.t.Fatalf("%s: committed %t, and the store has %v, staged %v", step, committed, f.records, f.staged)
 	}
 	return committed
 }

@@ -30,7 +30,7 @@ func TestLibrary(t *testing.T) {
 	sum, err2 := os.ReadFile("../go.sum")
 	here, err3 := filepath.Abs("..")
 	if err := errors.Join(err, err2, err3); err != nil || code == nil {
-		t.Fatalf("%v, the page has %d programs", err, len(code))
+		t.Fatalf("%v; the page has a program: %t", err, code != nil)
 	}
 	dir := t.TempDir()
 	text := strings.Replace(string(mod), "module mend\n", "module stranger\n", 1) + "\nrequire mend v0.0.0\nreplace mend => " + here + "\n"
@@ -53,7 +53,7 @@ func TestLibrary(t *testing.T) {
 	put(t, filepath.Join(root, "old.txt"), "old")
 	put(t, filepath.Join(root, "other.txt"), "old")
 	crash(t, root, log)
-	for range 2 { // the second finds a journal with a repair and its undo
+	for range 2 { // the second run finds a journal with a change and its undo
 		command(filepath.Join(dir, "stranger"), root, log)
 		for _, name := range []string{"old.txt", "other.txt"} {
 			if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || !bytes.Equal(data, []byte("old")) {
@@ -79,7 +79,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// crash leaves a change in the middle: one of two files is replaced.
+// crash interrupts a change of two files after it has replaced the first.
 func crash(t *testing.T, root, log string) {
 	t.Helper()
 	notes := fsstore.Paths("notes")

@@ -60,8 +60,7 @@ func readProtocols(t *testing.T) (all []protocol) {
 	return all
 }
 
-// recordings has, for each protocol, a function that prepares a run, with step as the hook of the
-// store.
+// recordings has a function for each protocol. It opens a store with step as its hook, and returns the ops of a run.
 var recordings = map[string]func(t *testing.T, owner string, step func(string) error) (txn.Store, []change.Op){
 	"files": func(t *testing.T, owner string, step func(string) error) (txn.Store, []change.Op) {
 		root, paths := t.TempDir(), fsstore.Paths("notes")
@@ -118,19 +117,19 @@ var recordings = map[string]func(t *testing.T, owner string, step func(string) e
 	},
 }
 
-// TestProtocols compares the table in doc.go with what a run of each protocol does: the golden list of its calls, the
-// place of the journal's calls among them, and the test that cuts it.
+// TestProtocols: a run of each protocol in the table of doc.go makes the calls of its golden list. The calls that the
+// table names come before Begin or between Begin and Finish, as it says, and the named test exists.
 func TestProtocols(t *testing.T) {
 	all := readProtocols(t)
 	if len(all) != len(recordings) {
-		t.Errorf("the table has %d rows, and %d protocols are run", len(all), len(recordings))
+		t.Errorf("the table has %d rows, want one for each of the %d recordings", len(all), len(recordings))
 	}
 	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			for _, field := range []string{"before", "commit", "settle", "remains", "cut by", "steps"} {
 				if p.fields[field] == "" {
-					t.Errorf("it has no %q", field)
+					t.Errorf("the row has no %q", field)
 				}
 			}
 			steps := recordRun(t, recordings[p.name])
@@ -254,7 +253,7 @@ func must(t *testing.T, ops []change.Op, err error) []change.Op {
 	return ops
 }
 
-// titleOps changes a column of a row.
+// titleOps returns an op that changes a column of a row.
 func titleOps(t *testing.T, s interface {
 	Read(context.Context, []change.Ref) ([]*change.Image, error)
 }, ref change.Ref, col string,

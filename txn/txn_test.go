@@ -17,31 +17,30 @@ import (
 
 // TestFaultAtEveryStep lets each call of the store and the journal fail, once or as if the process was
 // killed there. After recovery the store is consistent, and a run that returned nil has taken effect.
-// Fault cases 14 and 17.
 func TestFaultAtEveryStep(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		var forward, back int
 		for k, more := 0, true; more; k++ {
-			w := newWorld(t)
+			f := newFixture(t)
 			fault := &storetest.Fault{At: k, Once: once}
-			err := w.run(fault.Step, threeOps())
+			err := f.run(fault.Step, threeOps())
 			if more = fault.Hit(); !more {
 				break
 			}
 			step := fmt.Sprintf("once %t, %q", once, fault.Calls[k])
 			var pending *txn.PendingError
-			if es := w.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
+			if es := f.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
 				t.Errorf("%s: the entry is pending; Run = %v, want a PendingError", step, err)
 			}
 			if pending != nil && !errors.Is(err, journal.ErrUnsure) && len(pending.Entry.Ops) != len(threeOps()) {
 				t.Errorf("%s: the pending entry has %d ops", step, len(pending.Entry.Ops))
 			}
-			if err := w.recover(nil); err != nil {
+			if err := f.recover(nil); err != nil {
 				t.Fatalf("%s: Recover = %v", step, err)
 			}
-			committed := w.wantConsistent(step, before, after)
+			committed := f.wantConsistent(step, before, after)
 			if err == nil && !committed {
-				t.Errorf("%s: Run = nil, and the change was not made", step)
+				t.Errorf("%s: Run = nil, but the change was not made", step)
 			}
 			if committed {
 				forward++
@@ -50,25 +49,25 @@ func TestFaultAtEveryStep(t *testing.T) {
 			}
 		}
 		if forward == 0 || back == 0 {
-			t.Errorf("once %t: %d after, %d before: want some of each", once, forward, back)
+			t.Errorf("once %t: %d changes were made, and %d were not: want some of each", once, forward, back)
 		}
 	}
 }
 
-// TestRecoveryCutAtEveryStep also kills the recovery at each of its calls. Fault cases 15 and 34.
+// TestRecoveryCutAtEveryStep also kills the recovery at each of its calls.
 func TestRecoveryCutAtEveryStep(t *testing.T) {
 	for k := 0; ; k++ {
 		fault := &storetest.Fault{At: k}
 		for cut := 0; ; cut++ {
-			w := newWorld(t)
+			f := newFixture(t)
 			fault = &storetest.Fault{At: k}
-			_ = w.run(fault.Step, threeOps())
+			_ = f.run(fault.Step, threeOps())
 			second := &storetest.Fault{At: cut}
-			_ = w.recover(second.Step)
-			if err := w.recover(nil); err != nil {
+			_ = f.recover(second.Step)
+			if err := f.recover(nil); err != nil {
 				t.Fatalf("cut at %d, recovery cut at %d: %v", k, cut, err)
 			}
-			w.wantConsistent(fmt.Sprintf("cut at %d, recovery cut at %d", k, cut), before, after)
+			f.wantConsistent(fmt.Sprintf("cut at %d, recovery cut at %d", k, cut), before, after)
 			if !second.Hit() {
 				break
 			}
@@ -79,22 +78,22 @@ func TestRecoveryCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestUndoCutAtEveryStep kills an undo at each of its calls: all of the change is undone, or nothing. Fault case 34.
+// TestUndoCutAtEveryStep kills an undo at each of its calls: all of the change is undone, or nothing.
 func TestUndoCutAtEveryStep(t *testing.T) {
 	for k := 0; ; k++ {
-		w := newWorld(t)
-		if err := w.run(nil, threeOps()); err != nil {
+		f := newFixture(t)
+		if err := f.run(nil, threeOps()); err != nil {
 			t.Fatal(err)
 		}
 		fault := &storetest.Fault{At: k}
-		_ = w.run(fault.Step, change.Inverse(threeOps()))
-		if err := w.recover(nil); err != nil {
+		_ = f.run(fault.Step, change.Inverse(threeOps()))
+		if err := f.recover(nil); err != nil {
 			t.Fatalf("cut at %d: Recover = %v", k, err)
 		}
-		if len(w.entries()) == 1 { // the undo never began
-			w.wantConsistent(fmt.Sprint(k), before, after)
+		if len(f.entries()) == 1 { // the undo never began
+			f.wantConsistent(fmt.Sprint(k), before, after)
 		} else {
-			w.wantConsistent(fmt.Sprint(k), after, before)
+			f.wantConsistent(fmt.Sprint(k), after, before)
 		}
 		if !fault.Hit() {
 			return
@@ -102,7 +101,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: if Run fails and changes nothing, it leaves no file. Fault case 35.
+// TestRunRefuses: a plan that is refused before Begin leaves no entry and no staged file.
 func TestRunRefuses(t *testing.T) {
 	wrong := threeOps()
 	wrong[0].Pre = file("something else")
@@ -114,16 +113,16 @@ func TestRunRefuses(t *testing.T) {
 		{"a record that changed", wrong, func(err error) bool { return errors.As(err, new(*change.ConflictError)) }},
 		{"no ops", []change.Op{}, func(err error) bool { return errors.Is(err, change.ErrInvalid) }},
 	} {
-		w := newWorld(t)
-		err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+		f := newFixture(t)
+		err := f.open(nil, func(j *journal.Journal, s *fakeStore) error {
 			_, err := txn.Run(t.Context(), j, s, change.Plan{Session: "a", Ops: c.ops})
 			return err
 		})
 		if !c.want(err) {
 			t.Errorf("%s: Run = %v", c.name, err)
 		}
-		if w.wantConsistent(c.name, before, after); len(w.entries()) > 0 {
-			t.Errorf("%s: the journal has %v", c.name, w.entries())
+		if f.wantConsistent(c.name, before, after); len(f.entries()) > 0 {
+			t.Errorf("%s: the journal has %v", c.name, f.entries())
 		}
 	}
 }
@@ -154,19 +153,19 @@ func TestOutcomes(t *testing.T) {
 		want           func(error) bool
 	}{
 		{"done", outcome{change.Outcome{State: change.Committed}, nil}, outcome{}, change.Committed, wraps(nil)},
-		{"done, with what another wrote kept", outcome{change.Outcome{State: change.Committed, Kept: []string{"x"}}, nil}, outcome{}, change.Committed, wraps(nil)},
+		{"done, with a kept file", outcome{change.Outcome{State: change.Committed, Kept: []string{"x"}}, nil}, outcome{}, change.Committed, wraps(nil)},
 		{"aborted", outcome{change.Outcome{State: change.Aborted, Cause: cause}, nil}, outcome{}, change.Aborted, wraps(cause)},
 		{"aborted by conflicts", outcome{change.Outcome{State: change.Aborted, Conflicts: conflict, Cause: cause}, nil}, outcome{}, change.Aborted, isConflict(1)},
-		{"aborted for no reason", outcome{change.Outcome{State: change.Aborted}, nil}, outcome{}, change.Aborted, isConflict(0)},
+		{"aborted without a cause", outcome{change.Outcome{State: change.Aborted}, nil}, outcome{}, change.Aborted, isConflict(0)},
 		{"conflicted", outcome{change.Outcome{State: change.Conflicted, Conflicts: conflict}, nil}, outcome{}, change.Conflicted, isConflict(1)},
 		{"settled forward", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Committed}, nil}, change.Committed, wraps(nil)},
 		{"settled back", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted}, nil}, change.Aborted, wraps(cause)},
-		{"settled back for a reason", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, wraps(other)},
+		{"settled back with a cause", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, wraps(other)},
 		{"settled with conflicts", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Conflicts: conflict}, nil}, change.Aborted, isConflict(1)},
 		{"undecided", outcome{change.Outcome{}, cause}, outcome{change.Outcome{}, other}, change.Pending, undecided},
 	} {
-		w := newWorld(t)
-		err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+		f := newFixture(t)
+		err := f.open(nil, func(j *journal.Journal, s *fakeStore) error {
 			s.commit = func(change.Staged) (change.Outcome, error) { return c.commit.Outcome, c.commit.err }
 			s.settle = func(change.Staged) (change.Outcome, error) { return c.settle.Outcome, c.settle.err }
 			e, err := txn.Run(t.Context(), j, s, planOf(threeOps()...))
@@ -186,7 +185,7 @@ func TestOutcomes(t *testing.T) {
 		if !c.want(err) {
 			t.Errorf("%s: Run = %v", c.name, err)
 		}
-		if es := w.entries(); len(es) != 1 || es[0].State != c.state {
+		if es := f.entries(); len(es) != 1 || es[0].State != c.state {
 			t.Errorf("%s: the journal has %+v, want one entry that is %s", c.name, es, c.state)
 		}
 	}
@@ -195,8 +194,8 @@ func TestOutcomes(t *testing.T) {
 // TestUnknownBegin: if it is unknown whether the entry was begun, the staged files stay, because the entry may need
 // them.
 func TestUnknownBegin(t *testing.T) {
-	w := newWorld(t)
-	_ = w.open(func(call string) error {
+	f := newFixture(t)
+	_ = f.open(func(call string) error {
 		if call == "committed begin" || call == "confirm" {
 			return storetest.ErrFault
 		}
@@ -209,21 +208,21 @@ func TestUnknownBegin(t *testing.T) {
 		s.wantCalls(t, "unsure")
 		return nil
 	})
-	if len(w.staged) != 1 {
-		t.Error("the staged files are gone")
+	if len(f.staged) != 1 {
+		t.Errorf("%d changes are staged, want 1", len(f.staged))
 	}
-	if err := w.recover(nil); err != nil {
+	if err := f.recover(nil); err != nil {
 		t.Error(err)
 	}
-	w.wantConsistent("unsure", before, after)
+	f.wantConsistent("unsure", before, after)
 }
 
 // TestCancelled: a context that ends during Commit or during a recovery does not stop an operation that
 // has begun.
 func TestCancelled(t *testing.T) {
-	w := newWorld(t)
+	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+	err := f.open(nil, func(j *journal.Journal, s *fakeStore) error {
 		s.commit = func(change.Staged) (change.Outcome, error) {
 			cancel()
 			return change.Outcome{}, context.Canceled
@@ -233,17 +232,16 @@ func TestCancelled(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, context.Canceled) || errors.As(err, new(*txn.PendingError)) {
-		t.Errorf("Run = %v, want that it was cancelled", err)
+		t.Errorf("Run = %v, want %v and no pending entry", err, context.Canceled)
 	}
-	w.wantConsistent("cancelled", before, after)
+	f.wantConsistent("cancelled", before, after)
 }
 
-// recoverEntries makes pending entries, each with one op on a record, oldest first, and recovers them
-// with settle.
+// recoverEntries begins an entry with one op on each of the records, and recovers all entries with settle.
 func recoverEntries(t *testing.T, ctx context.Context, records []string, settle func(change.Staged) (change.Outcome, error)) (s *fakeStore, done []change.Entry, err error) {
 	t.Helper()
-	w := newWorld(t)
-	_ = w.open(nil, func(j *journal.Journal, store *fakeStore) error {
+	f := newFixture(t)
+	_ = f.open(nil, func(j *journal.Journal, store *fakeStore) error {
 		for i, r := range records {
 			op := change.Op{Ref: sessionRef(r), Post: file("x")}
 			p := planOf(op)
@@ -282,12 +280,12 @@ func TestRecoverWaits(t *testing.T) {
 	})
 	left, ok := errors.AsType[txn.UndecidedError](err)
 	if !ok || len(left) != 3 || left[0].Entry.Seq != 1 || left[1].Entry.Seq != 3 || left[2].Entry.Seq != 4 {
-		t.Fatalf("Recover = %v, want that three entries are left", err)
+		t.Fatalf("Recover = %v, want three undecided entries", err)
 	}
 	if len(done) != 1 || done[0].Seq != 2 {
 		t.Errorf("Recover = %+v, want the second entry", done)
 	}
-	s.wantCalls(t, "a disk that is gone", "settle 0", "settle 1", "discard 1", "settle 3")
+	s.wantCalls(t, "two entries undecided", "settle 0", "settle 1", "discard 1", "settle 3")
 	if text := left[1].Error(); !strings.Contains(text, "waits for repair "+left[0].Entry.ID) {
 		t.Errorf("the third entry: %s", text)
 	}
@@ -295,7 +293,7 @@ func TestRecoverWaits(t *testing.T) {
 		t.Errorf("the errors are %q and %q", text, left[:1].Error())
 	}
 	if !errors.Is(err, left[0]) {
-		t.Error("the first error is not in it")
+		t.Error("the error does not wrap its first error")
 	}
 	for _, err := range []error{left, left[0]} {
 		if code, hint := fail.Classify(err); code != fail.Pending || !strings.Contains(hint, "mend recover") {
@@ -304,8 +302,8 @@ func TestRecoverWaits(t *testing.T) {
 	}
 }
 
-// TestRecoverCancelled: after its context has ended, Recover begins no further entry and reports which
-// one is pending, but finishes the one in progress.
+// TestRecoverCancelled: after its context has ended, Recover finishes the entry in progress, settles no further one, and
+// reports which is pending.
 func TestRecoverCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, done, err := recoverEntries(t, ctx, []string{"a", "b"}, func(change.Staged) (change.Outcome, error) {
@@ -324,10 +322,10 @@ func TestRecoverCancelled(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	big := func(n int) *change.Image { return file(strings.Repeat("x", n<<10)) }
 	ops := []change.Op{{Ref: sessionRef("new"), Post: big(300)}, {Ref: sessionRef("a"), Pre: file("1"), Post: big(200)}}
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, errors.New("another")} {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, errors.New("not a full disk")} {
 		for _, at := range []string{"stage", "commit begin"} {
-			w := newWorld(t)
-			err := w.run(func(call string) error {
+			f := newFixture(t)
+			err := f.run(func(call string) error {
 				if call == at {
 					return full
 				}
@@ -337,7 +335,7 @@ func TestFullDisk(t *testing.T) {
 			if _, isErrno := errors.AsType[syscall.Errno](full); !errors.Is(err, full) || strings.Contains(err.Error(), want) != isErrno {
 				t.Errorf("%v at %q: Run = %v", full, at, err)
 			}
-			if w.wantConsistent(at, before, after); len(w.entries()) > 0 {
+			if f.wantConsistent(at, before, after); len(f.entries()) > 0 {
 				t.Errorf("%v at %q: the journal has an entry", full, at)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"mend/undo"
 )
 
-// A memory has the ops of one entry, and records.
+// A memory is a journal with the ops of one entry, and a store with records.
 type memory struct {
 	ops     []change.Op
 	records map[change.Ref]*change.Image
@@ -25,6 +25,7 @@ func (m memory) Read(_ context.Context, refs []change.Ref) (now []*change.Image,
 	return now, nil
 }
 
+// TestPropose: the plan reverts an entry unless a record was changed since, and names the entry as its cause.
 func TestPropose(t *testing.T) {
 	deleted := []change.Op{{Ref: partRef("prt_1"), Pre: image("old")}}
 	for _, c := range []struct {
@@ -39,7 +40,7 @@ func TestPropose(t *testing.T) {
 		{"as it was left", change.Committed, []change.Op{{Ref: message, Pre: image("old"), Post: image("new")}}, map[change.Ref]*change.Image{message: image("new")}, 1, "", false},
 		{"reverted by hand", change.Committed, []change.Op{{Ref: message, Pre: image("old"), Post: image("new")}}, map[change.Ref]*change.Image{message: image("old")}, 0, "", false},
 		{"changed since", change.Committed, []change.Op{{Ref: message, Pre: image("old"), Post: image("new")}}, map[change.Ref]*change.Image{message: image("x")}, 0, "changed since", false},
-		{"a part comes back to its message", change.Committed, deleted, map[change.Ref]*change.Image{message: image("m")}, 1, "", false},
+		{"a part whose message exists", change.Committed, deleted, map[change.Ref]*change.Image{message: image("m")}, 1, "", false},
 		{"a part without its message", change.Committed, deleted, nil, 0, "its message was deleted", false},
 		{"an entry that is pending", change.Pending, deleted, nil, 0, "", true},
 	} {

@@ -32,6 +32,7 @@ func storedRefs(ids ...string) []change.Ref {
 	return refs
 }
 
+// TestRevert: two changes in a row are reverted by one list of ops. Changes with a gap are a conflict.
 func TestRevert(t *testing.T) {
 	ops, err := undo.Revert(
 		[]change.Op{{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}},
@@ -54,6 +55,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
+// TestConflicts: a record that holds neither the image after the change nor the image before it is a conflict.
 func TestConflicts(t *testing.T) {
 	changed := change.Op{Ref: partRef("prt_1"), Pre: image("new"), Post: image("old")}
 	restored := change.Op{Ref: partRef("prt_1"), Post: image("old")}
@@ -125,6 +127,7 @@ func TestConflictsOfMove(t *testing.T) {
 	}
 }
 
+// TestSelect: an op is selected by its id, with the folders that it needs, and once.
 func TestSelect(t *testing.T) {
 	ops := []change.Op{
 		{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}, {Ref: partRef("prt_2"), Post: image("b")},
@@ -135,14 +138,15 @@ func TestSelect(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]change.Op{ops[0], ops[2]}, got); diff != "" {
-			t.Errorf("Only %s (-want +got):\n%s", name, diff)
+			t.Errorf("Select(%s) (-want +got):\n%s", name, diff)
 		}
 	}
 	if _, err := undo.Select(ops, []string{"prt_9"}); err == nil {
-		t.Error("Only of a record that the repair never touched: no error")
+		t.Error("Select of a record that the change does not have: no error")
 	}
 }
 
+// TestAddColumns: a row keeps the columns that its table got since, and a restored row gets their defaults.
 func TestAddColumns(t *testing.T) {
 	row := func(cols ...string) *change.Image {
 		r := change.Record{Ref: partRef("prt_1"), Data: []byte(cols[0])}
@@ -159,11 +163,11 @@ func TestAddColumns(t *testing.T) {
 	}{
 		{"no new column", row("new", "id", "1"), row("x", "id", "1"), row("new", "id", "1"), row("old", "id", "1")},
 		{"a new column", row("new", "id", "1"), row("new", "id", "1", "a", "2"), row("new", "id", "1", "a", "2"), row("old", "id", "1", "a", "2")},
-		{"and a change", row("new", "id", "1"), row("x", "a", "2", "id", "3"), row("new", "a", "2", "id", "1"), row("old", "a", "2", "id", "1")},
-		{"a column less", row("new", "id", "1"), row("new", "a", "2"), row("new", "id", "1"), row("old", "id", "1")},
-		{"created", nil, row("new", "id", "1", "a", "2"), nil, row("old", "id", "1", "a", "2")},
-		{"gone", row("new", "id", "1"), nil, row("new", "id", "1"), row("old", "id", "1", "b", "5")},
-		{"deleted", nil, nil, nil, row("old", "id", "1", "b", "5")},
+		{"a new column and other changes", row("new", "id", "1"), row("x", "a", "2", "id", "3"), row("new", "a", "2", "id", "1"), row("old", "a", "2", "id", "1")},
+		{"a missing column", row("new", "id", "1"), row("new", "a", "2"), row("new", "id", "1"), row("old", "id", "1")},
+		{"created again since", nil, row("new", "id", "1", "a", "2"), nil, row("old", "id", "1", "a", "2")},
+		{"deleted since", row("new", "id", "1"), nil, row("new", "id", "1"), row("old", "id", "1", "b", "5")},
+		{"deleted by the change", nil, nil, nil, row("old", "id", "1", "b", "5")},
 		{"a file", image("new"), image("x"), image("new"), row("old", "id", "1")},
 	} {
 		op := change.Op{Ref: partRef("prt_1"), Pre: c.pre, Post: row("old", "id", "1")}
@@ -176,6 +180,7 @@ func TestAddColumns(t *testing.T) {
 	}
 }
 
+// TestRebase: an op applies to what the record holds now, and an op that is already done goes.
 func TestRebase(t *testing.T) {
 	ops := []change.Op{
 		{Ref: partRef("prt_1"), Pre: image("new"), Post: image("old")},
@@ -188,7 +193,7 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// A session to which its agent has appended lines keeps them. One that was changed in another way is a conflict.
+// TestRebaseLines: lines that the agent appended to a session stay. A session that changed in another way is a conflict.
 func TestRebaseLines(t *testing.T) {
 	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	for _, c := range []struct{ pre, post, now, want string }{
@@ -197,8 +202,8 @@ func TestRebaseLines(t *testing.T) {
 		{"a\n", "x\nt", "a\nc\n", "x\nt\nc\n"},
 		{"a\n", "x\nt", "a\n", "x\nt"},
 		{"a\n", "", "a\nc\n", "c\n"},
-		{"a\n", "a\nb\n", "a\nb\nc\n", ""},           // it is done
-		{"a\nb\n", "a\n", "a\nc\n", "changed since"}, // another line has taken its place
+		{"a\n", "a\nb\n", "a\nb\nc\n", ""},           // already done
+		{"a\nb\n", "a\n", "a\nc\n", "changed since"}, // the line was replaced
 		{"a", "b", "a\nc", "changed since"},          // a file without lines
 		{"a\n", "b\n", "c\na\n", "changed since"},
 	} {
@@ -219,10 +224,11 @@ func TestRebaseLines(t *testing.T) {
 	}
 	gone := []change.Op{{Ref: ref, Pre: image("a\n")}}
 	if cs := undo.Conflicts(gone, []*change.Image{image("a\nb\n")}, nil); len(cs) != 1 {
-		t.Errorf("a session that is to be deleted and has continued: conflicts %v, want one", cs)
+		t.Errorf("deleting a session that has continued: conflicts %v, want one", cs)
 	}
 }
 
+// TestMoves: ops move a session if they create it in one project and delete it in another.
 func TestMoves(t *testing.T) {
 	old := change.Ref{Kind: change.KindSession, Project: "old", Session: "ses_1"}
 	moved := old
@@ -237,13 +243,13 @@ func TestMoves(t *testing.T) {
 		{[]change.Op{{Ref: old, Pre: image("a"), Post: image("b")}}, false},
 	} {
 		if got := undo.Moves(c.ops); got != c.want {
-			t.Errorf("Moves(%v) = %t", c.ops, got)
+			t.Errorf("Moves(%v) = %t, want %t", c.ops, got, c.want)
 		}
 	}
 }
 
-// TestConflictsOfManyOps: 100,000 records that were deleted since are compared in a moment. Comparing each of
-// them with all ops would take minutes.
+// TestConflictsOfManyOps: 100,000 deleted records are compared in linear time. Comparing each of them with all ops would
+// take minutes.
 func TestConflictsOfManyOps(t *testing.T) {
 	var ops []change.Op
 	for i := range 100_000 {
@@ -258,7 +264,7 @@ func TestConflictsOfManyOps(t *testing.T) {
 		t.Errorf("%d conflicts, want one for each part", len(cs))
 	}
 	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("Conflicts took %v, want at most 10 s", took)
 	}
 }
 
@@ -270,26 +276,26 @@ func TestConflictsWithinOps(t *testing.T) {
 	part := partRef("prt_1")
 	other := part
 	other.Message = "msg_2"
-	none := []change.Ref{session}
+	empty := []change.Ref{session}
 	for _, c := range []struct {
 		name    string
 		ops     []change.Op
 		now     []*change.Image
 		current []change.Ref
-		want    string // of the last op with a conflict
+		want    string // why the last op is a conflict; "" for no conflict
 	}{
-		{"a message with its part", []change.Op{{Ref: message, Post: image("m")}, {Ref: part, Post: image("p")}}, make([]*change.Image, 2), none, ""},
-		{"another message than the part's", []change.Op{{Ref: message, Post: image("m")}, {Ref: other, Post: image("p")}}, make([]*change.Image, 2), none, "its message was deleted"},
-		{"a message that is deleted is none", []change.Op{{Ref: message, Pre: image("m")}, {Ref: part, Post: image("p")}}, []*change.Image{image("m"), nil}, none, "its message was deleted"},
+		{"a message with its part", []change.Op{{Ref: message, Post: image("m")}, {Ref: part, Post: image("p")}}, make([]*change.Image, 2), empty, ""},
+		{"another message than the part's", []change.Op{{Ref: message, Post: image("m")}, {Ref: other, Post: image("p")}}, make([]*change.Image, 2), empty, "its message was deleted"},
+		{"a part of a message that is deleted", []change.Op{{Ref: message, Pre: image("m")}, {Ref: part, Post: image("p")}}, []*change.Image{image("m"), nil}, empty, "its message was deleted"},
 		{"a message and all its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, storedRefs("prt_1"), ""},
 		{"a message and some of its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, storedRefs("prt_1", "prt_2"), "it got parts after the repair"},
 		{"a message that is changed keeps its parts", []change.Op{{Ref: message, Pre: image("m"), Post: image("n")}}, []*change.Image{image("m")}, storedRefs("prt_1"), ""},
-		{"a session with all that is in it", []change.Op{{Ref: session, Post: image("s")}, {Ref: message, Post: image("m")}}, make([]*change.Image, 2), nil, ""},
-		{"a session that is deleted", []change.Op{{Ref: session, Pre: image("s")}, {Ref: message, Post: image("m")}}, []*change.Image{image("s"), nil}, nil, "its session was deleted"},
+		{"a session with a message", []change.Op{{Ref: session, Post: image("s")}, {Ref: message, Post: image("m")}}, make([]*change.Image, 2), nil, ""},
+		{"a message of a session that is deleted", []change.Op{{Ref: session, Pre: image("s")}, {Ref: message, Post: image("m")}}, []*change.Image{image("s"), nil}, nil, "its session was deleted"},
 		{"a project has no session", []change.Op{{Ref: project, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
-		{"nor has a folder beside the database", []change.Op{{Ref: tree, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
-		{"a part that is back already", []change.Op{{Ref: part, Post: image("p")}}, []*change.Image{image("p")}, none, ""},
-		{"a message that is gone already", []change.Op{{Ref: message, Pre: image("m")}}, make([]*change.Image, 1), storedRefs("prt_2"), ""},
+		{"a folder beside the database has no session", []change.Op{{Ref: tree, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
+		{"a part that exists already", []change.Op{{Ref: part, Post: image("p")}}, []*change.Image{image("p")}, empty, ""},
+		{"a message that is deleted already", []change.Op{{Ref: message, Pre: image("m")}}, make([]*change.Image, 1), storedRefs("prt_2"), ""},
 	} {
 		got := undo.Conflicts(c.ops, c.now, c.current)
 		switch {
@@ -299,6 +305,8 @@ func TestConflictsWithinOps(t *testing.T) {
 	}
 }
 
+// TestNeedsSession: Conflicts needs the refs of the session if an op creates or deletes a message or a part, or creates a
+// file while no op writes the session.
 func TestNeedsSession(t *testing.T) {
 	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	file := change.Ref{Kind: change.KindFile, Session: "ses_1", Part: "a"}
@@ -307,8 +315,8 @@ func TestNeedsSession(t *testing.T) {
 	replace := func(r change.Ref) change.Op { return change.Op{Ref: r, Pre: image("x"), Post: image("y")} }
 	for _, c := range []struct {
 		op    change.Op
-		alone bool // what is wanted of the op alone
-		with  bool // and after one that creates the session
+		alone bool // NeedsSession of the op alone
+		with  bool // NeedsSession after an op that creates or changes the session
 	}{
 		{create(partRef("p")), true, true},
 		{remove(partRef("p")), true, true},
@@ -338,7 +346,7 @@ func TestNeedsSession(t *testing.T) {
 	}
 }
 
-// TestSelectFolders: the folders of a message come with its parts, and no other message's.
+// TestSelectFolders: a part is selected with the folders of its message, and without those of other messages.
 func TestSelectFolders(t *testing.T) {
 	other, otherFolder := partRef("prt_9"), folder
 	other.Message, otherFolder.Message = "msg_2", "msg_2"
@@ -355,16 +363,15 @@ func TestSelectFolders(t *testing.T) {
 	}
 }
 
-// TestRebaseFolders: an op on a folder that already exists, or is already gone, has nothing left to do, whatever
-// its mode.
+// TestRebaseFolders: an op that creates an existing folder or deletes a missing one goes, whatever the mode.
 func TestRebaseFolders(t *testing.T) {
-	make, remove := change.Op{Ref: folder, Post: image("")}, change.Op{Ref: folder, Pre: image("")}
-	there := &change.Image{Mode: 0o700}
+	create, remove := change.Op{Ref: folder, Post: image("")}, change.Op{Ref: folder, Pre: image("")}
+	exists := &change.Image{Mode: 0o700}
 	for _, c := range []struct {
 		op   change.Op
 		now  *change.Image
 		want int
-	}{{make, nil, 1}, {make, there, 0}, {remove, nil, 0}, {remove, there, 1}} {
+	}{{create, nil, 1}, {create, exists, 0}, {remove, nil, 0}, {remove, exists, 1}} {
 		got := undo.Rebase([]change.Op{c.op}, []*change.Image{c.now})
 		if len(got) != c.want || c.want == 1 && !got[0].Pre.Equal(c.op.Pre) {
 			t.Errorf("%s with %v: %v, want %d", c.op.Verb(), c.now, got, c.want)
