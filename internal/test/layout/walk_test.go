@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,8 +15,9 @@ import (
 	"testing"
 )
 
-// TestWalk checks that each function that docs/architecture.md names with its file, such as `txn/txn.go:Run`,
-// is declared there, and that each other file that it names exists. A method is named without its receiver.
+// TestWalk checks that each function, type or variable that docs/architecture.md names with its file, such as
+// `txn/txn.go:Run`, is declared there, and that each other file that it names exists. A method is named without its
+// receiver.
 func TestWalk(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/architecture.md")
 	if err != nil {
@@ -50,6 +53,8 @@ func TestWalk(t *testing.T) {
 				found = found || n.Name.Name == m[2]
 			case *ast.TypeSpec:
 				found = found || n.Name.Name == m[2]
+			case *ast.ValueSpec:
+				found = found || n.Names[0].Name == m[2]
 			}
 			return !found
 		})
@@ -57,6 +62,134 @@ func TestWalk(t *testing.T) {
 			t.Errorf("docs/architecture.md: %s declares no %s", m[1], m[2])
 		}
 	}
+}
+
+// TestDiagram checks that each arrow of the diagram in docs/architecture.md is an import, and that the page names each
+// package. A box with several packages needs one import; its label is the folders of its packages.
+func TestDiagram(t *testing.T) {
+	all := packages(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range all {
+		if !regexp.MustCompile(`\b` + filepath.Base(path) + `\b`).Match(text) {
+			t.Errorf("docs/architecture.md does not name the package %s", path)
+		}
+	}
+	_, diagram, _ := strings.Cut(string(text), "```mermaid\n")
+	diagram, _, _ = strings.Cut(diagram, "```")
+	label := map[string]string{}
+	for _, m := range regexp.MustCompile(`(\w+)\[([^\]<]*)`).FindAllStringSubmatch(diagram, -1) {
+		label[m[1]] = m[2]
+	}
+	diagram = regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(diagram, "")
+	members := func(box string) (paths []string) {
+		for name := range strings.SplitSeq(cmp.Or(label[box], box), ", ") {
+			name = strings.TrimPrefix(name, "…/")
+			for path := range all {
+				if strings.HasSuffix("/"+path, "/"+name) || name == "cmd/mend/internal" && strings.HasPrefix(path, name) {
+					paths = append(paths, path)
+				}
+			}
+		}
+		return paths
+	}
+	arrows := 0
+	for line := range strings.Lines(diagram) {
+		boxes := strings.Split(strings.TrimSpace(line), " --> ")
+		for i := 1; i < len(boxes); i++ {
+			arrows++
+			if !slices.ContainsFunc(members(boxes[i-1]), func(from string) bool {
+				return slices.ContainsFunc(members(boxes[i]), func(to string) bool { return all[from].imports[to] })
+			}) {
+				t.Errorf("docs/architecture.md: no import for the arrow %s --> %s", boxes[i-1], boxes[i])
+			}
+		}
+	}
+	if arrows < 50 {
+		t.Errorf("docs/architecture.md has %d arrows, want at least 50", arrows)
+	}
+}
+
+// TestNamedCode checks that each function, type, field and package that docs/architecture.md names exists. A name with
+// a dot must be declared in that package, or belong to that type.
+func TestNamedCode(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	declared := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			declared[e.Name()] = true
+		}
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			addDeclared(declared, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`(?:\\w+\\.)*?((?:\\w+\\.)?\\w+)`").FindAllStringSubmatch(string(page), -1)
+	if len(names) < 100 {
+		t.Errorf("docs/architecture.md has %d names, want at least 100", len(names))
+	}
+	for _, m := range names {
+		if ext := filepath.Ext(m[1]); !declared[m[1]] && ext != ".go" && ext != ".js" && ext != ".txt" {
+			t.Errorf("docs/architecture.md names %s, and no such thing is declared", m[1])
+		}
+	}
+}
+
+// addDeclared adds the names that a file declares, alone, after their package and after their type.
+func addDeclared(declared map[string]bool, file *ast.File) {
+	add := func(owner, name string) { declared[name], declared[owner+"."+name] = true, true }
+	for _, d := range file.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		add(file.Name.Name, fn.Name.Name)
+		if fn.Recv != nil {
+			owner := fn.Recv.List[0].Type
+			if star, ok := owner.(*ast.StarExpr); ok {
+				owner = star.X
+			}
+			add(fmt.Sprint(owner), fn.Name.Name)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				add(file.Name.Name, id.Name)
+			}
+		case *ast.TypeSpec:
+			add(file.Name.Name, n.Name.Name)
+			var fields *ast.FieldList
+			switch x := n.Type.(type) {
+			case *ast.StructType:
+				fields = x.Fields
+			case *ast.InterfaceType:
+				fields = x.Methods
+			}
+			if fields != nil {
+				for _, f := range fields.List {
+					for _, id := range f.Names {
+						add(n.Name.Name, id.Name)
+					}
+				}
+			}
+		}
+		return true
+	})
 }
 
 // TestNamedTests checks that each test that a page names exists.
