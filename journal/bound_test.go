@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// The journal records the effect of a change on bound thinking.
+// TestBoundThinkingIsKept: an entry has the effect of its change on bound thinking.
 func TestBoundThinkingIsKept(t *testing.T) {
 	want := change.Cause{Bound: &change.BoundThinking{Spoiled: 3, Removed: true}}
 	var text causeText

@@ -6,8 +6,8 @@ import (
 	"mend/change"
 )
 
-// TestChangedSince checks which changes of a session count: the resolution of an older entry does, a change
-// of another session or store does not.
+// TestChangedSince: a change of the session counts, even if it is pending, and so does the resolution of an older entry. A
+// change of another session or store does not.
 func TestChangedSince(t *testing.T) {
 	j := mustOpen(t, t.TempDir(), Options{})
 	defer mustClose(t, j)
@@ -17,7 +17,7 @@ func TestChangedSince(t *testing.T) {
 			t.Errorf("%s: %q, %t, %v, want %q", when, e.ID, found, err, id)
 		}
 	}
-	want("nothing was done", 0, "")
+	want("no entry", 0, "")
 	older := mustFinish(t, j, mustBegin(t, j, scanCause(), sampleOps()...), change.Conflicted)
 	newer := mustCommit(t, j, scanCause(), sampleOps()...)
 	want("since the beginning", 0, newer.ID)
@@ -34,7 +34,7 @@ func TestChangedSince(t *testing.T) {
 		}
 		mustFinish(t, j, e, change.Committed)
 	}
-	want("others changed", seen, "")
+	want("another session and another store changed", seen, "")
 	if _, err := j.Resolve(older, "keep", ""); err != nil {
 		t.Fatal(err)
 	}

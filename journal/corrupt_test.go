@@ -16,11 +16,11 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A fixture is a journal with several levels of pages, and its content.
+// A fixture is a journal with branch pages, its file, and a digest of its content.
 type fixture struct {
-	dir  string
-	file []byte
-	dump [32]byte
+	dir    string
+	file   []byte
+	digest [32]byte
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -29,22 +29,22 @@ func newFixture(t *testing.T) *fixture {
 	if testing.Short() {
 		entries = 5
 	}
-	v := &fixture{dir: storetest.FastDir(t)}
-	j := mustOpen(t, v.dir, Options{Now: testClock()})
+	f := &fixture{dir: storetest.FastDir(t)}
+	j := mustOpen(t, f.dir, Options{Now: testClock()})
 	fillJournal(t, j)
 	for i := range entries {
 		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 40)}})
 	}
 	mustVerify(t, j)
 	var err error
-	if v.dump, err = digestJournal(j); err != nil {
+	if f.digest, err = digestJournal(j); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, j)
-	if v.file, err = os.ReadFile(filepath.Join(v.dir, fileName)); err != nil {
+	if f.file, err = os.ReadFile(filepath.Join(f.dir, fileName)); err != nil {
 		t.Fatal(err)
 	}
-	return v
+	return f
 }
 
 // Constants of bbolt's file format.
@@ -57,7 +57,7 @@ var order = binary.NativeEndian
 
 func (f *fixture) pageSize() int { return int(order.Uint32(f.file[pageHeaderSize+8:])) }
 
-// usedSize returns the size of the pages that are or were used.
+// usedSize returns the size of the part of the file that has pages.
 func (f *fixture) usedSize() int {
 	s, err := boltfile.NewSnapshot(bytes.NewReader(f.file), int64(len(f.file)), ErrDamaged)
 	if err != nil {
@@ -72,8 +72,8 @@ func (f *fixture) damagedCopy(change func(b []byte)) []byte {
 	return b
 }
 
-// check opens the damaged file in every way. It reports whether the damage was found; damage
-// that was not found must have changed nothing.
+// check opens the damaged file for reading and for writing, and reports whether the damage was found. If not, the journal
+// must read as before.
 func (f *fixture) check(t *testing.T, what string, file []byte) (found bool) {
 	t.Helper()
 	for name, data := range map[string][]byte{fileName: file, tempName: []byte("left by a cut compaction")} {
@@ -91,7 +91,7 @@ func (f *fixture) check(t *testing.T, what string, file []byte) (found bool) {
 	return found
 }
 
-// files returns the files in the folder except the lock file.
+// files returns the content of the journal and of the leftover of a compaction.
 func (f *fixture) files(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -119,9 +119,9 @@ func (f *fixture) read(t *testing.T, what string) (found bool) {
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		t.Errorf("%s: Verify: %v", what, err)
 	}
-	got, dumpErr := digestJournal(j)
-	if err == nil && (dumpErr != nil || got != f.dump) {
-		t.Errorf("%s: not found, but it reads otherwise: %v", what, dumpErr)
+	got, digestErr := digestJournal(j)
+	if err == nil && (digestErr != nil || got != f.digest) {
+		t.Errorf("%s: Verify finds no damage, but the content differs: %v", what, digestErr)
 	}
 	return err != nil
 }
@@ -134,15 +134,15 @@ func (f *fixture) write(t *testing.T, what string, found bool) {
 	j, err := Open(f.dir, Options{})
 	if err != nil {
 		if !found || !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: found %v, but Open for writing: %v", what, found, err)
+			t.Errorf("%s: found %t, Open for writing: %v", what, found, err)
 		}
 		if !maps.Equal(f.files(t), before) {
-			t.Errorf("%s: refused, but files have changed", what)
+			t.Errorf("%s: Open for writing is refused and has changed a file", what)
 		}
 		return
 	}
 	if found {
-		t.Errorf("%s: Verify finds it, and Open for writing does not", what)
+		t.Errorf("%s: Verify finds the damage, and Open for writing does not", what)
 	}
 	defer mustClose(t, j)
 	e, err := j.Begin(newPlan(scanCause(), sampleOps()...))
@@ -157,57 +157,59 @@ func (f *fixture) write(t *testing.T, what string, found bool) {
 	}
 }
 
-// TestFlippedBytes: fault case 19.
+// TestFlippedBytes: a changed byte is found, or the journal reads as before.
 func TestFlippedBytes(t *testing.T) {
 	storetest.Long(t)
-	v := newFixture(t)
+	f := newFixture(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	size, tried, found := v.pageSize(), 0, 0
+	size, tried, found := f.pageSize(), 0, 0
 	flip := func(at int) {
 		x := byte(1 << rng.IntN(8))
 		if rng.IntN(2) == 0 {
 			x = byte(1 + rng.IntN(255))
 		}
 		tried++
-		if v.check(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.damagedCopy(func(b []byte) { b[at] ^= x })) {
+		if f.check(t, fmt.Sprintf("byte %d ^ %#x", at, x), f.damagedCopy(func(b []byte) { b[at] ^= x })) {
 			found++
 		}
 	}
-	for range storetest.Count(v.usedSize()/size, 10) {
-		page := rng.IntN(v.usedSize()/size) * size
-		flip(page + rng.IntN(pageHeaderSize))    // of its header
-		flip(page + rng.IntN(20*elemSize))       // of its table
-		flip(page + size - 1 - rng.IntN(size/2)) // of its keys and values
+	for range storetest.Count(f.usedSize()/size, 10) {
+		page := rng.IntN(f.usedSize()/size) * size
+		flip(page + rng.IntN(pageHeaderSize))    // in the header
+		flip(page + rng.IntN(20*elemSize))       // in the table
+		flip(page + size - 1 - rng.IntN(size/2)) // in the keys and values
 	}
 	for range storetest.Count(150, 20) {
-		flip(rng.IntN(v.usedSize()))
+		flip(rng.IntN(f.usedSize()))
 	}
-	t.Logf("%d pages, %d bytes flipped, %d found", v.usedSize()/size, tried, found)
+	t.Logf("%d pages, %d bytes changed, %d found", f.usedSize()/size, tried, found)
 }
 
-// TestDamagedFiles: fault case 19.
+// TestDamagedFiles: a file without its end and garbage are found. A zeroed page, or a page in the place of another, is
+// found, or the journal reads as before.
 func TestDamagedFiles(t *testing.T) {
 	storetest.Long(t)
-	v := newFixture(t)
-	size := v.pageSize()
+	f := newFixture(t)
+	size := f.pageSize()
 	rng := rand.New(rand.NewPCG(3, 4))
 	found, tried := 0, 0
-	try := func(what string, file []byte) (f bool) {
+	try := func(what string, file []byte) bool {
 		tried++
-		if f = v.check(t, what, file); f {
+		isFound := f.check(t, what, file)
+		if isFound {
 			found++
 		}
-		return f
+		return isFound
 	}
-	for page := 0; page < v.usedSize(); page += size {
-		try(fmt.Sprintf("page %d zeroed", page/size), v.damagedCopy(func(b []byte) { clear(b[page : page+size]) }))
+	for page := 0; page < f.usedSize(); page += size {
+		try(fmt.Sprintf("page %d zeroed", page/size), f.damagedCopy(func(b []byte) { clear(b[page : page+size]) }))
 	}
 	for range storetest.Count(40, 5) {
-		n := rng.IntN(len(v.file))
-		try(fmt.Sprintf("cut to %d bytes", n), v.file[:n])
+		n := rng.IntN(len(f.file))
+		try(fmt.Sprintf("cut to %d bytes", n), f.file[:n])
 	}
 	for n := range 20 {
-		if !try(fmt.Sprintf("cut to %d bytes", n*size/2), v.file[:n*size/2]) {
+		if !try(fmt.Sprintf("cut to %d bytes", n*size/2), f.file[:n*size/2]) {
 			t.Errorf("cut to %d bytes: not found", n*size/2)
 		}
 	}
@@ -217,49 +219,49 @@ func TestDamagedFiles(t *testing.T) {
 		}
 	}
 	for range storetest.Count(40, 5) { // a page in the place of another
-		a, b := rng.IntN(len(v.file)/size), rng.IntN(len(v.file)/size)
-		try(fmt.Sprintf("page %d in place of %d", a, b), v.damagedCopy(func(f []byte) { copy(f[b*size:][:size], v.file[a*size:]) }))
+		a, b := rng.IntN(len(f.file)/size), rng.IntN(len(f.file)/size)
+		try(fmt.Sprintf("page %d in place of %d", a, b), f.damagedCopy(func(file []byte) { copy(file[b*size:][:size], f.file[a*size:]) }))
 	}
 	t.Logf("%d files, %d found", tried, found)
 }
 
-// TestCyclicPointers changes the pointers of branch pages so that bbolt would follow them until the process dies, and
-// makes lengths and numbers too large.
+// TestCyclicPointers: pages that point to themselves, and too large lengths and numbers, are found, or the journal reads
+// as before. bbolt alone would follow such pointers until the process dies.
 func TestCyclicPointers(t *testing.T) {
 	storetest.Long(t)
-	v := newFixture(t)
-	size := v.pageSize()
-	bent := 0
-	for off := 2 * size; off < len(v.file); off += size {
-		h := v.file[off:]
+	f := newFixture(t)
+	size := f.pageSize()
+	branches := 0
+	for off := 2 * size; off < len(f.file); off += size {
+		h := f.file[off:]
 		id, flags, count := order.Uint64(h), order.Uint16(h[8:]), int(order.Uint16(h[10:]))
 		if int(id) != off/size || count == 0 {
 			continue
 		}
 		switch flags {
 		case flagBranch:
-			bent++
+			branches++
 			for _, to := range []uint64{id, 0, 2, 1 << 63} {
-				v.check(t, fmt.Sprintf("page %d leads to %d", id, to), v.damagedCopy(func(b []byte) {
+				f.check(t, fmt.Sprintf("page %d leads to %d", id, to), f.damagedCopy(func(b []byte) {
 					for i := range count {
 						order.PutUint64(b[off+pageHeaderSize+elemSize*i+8:], to)
 					}
 				}))
 			}
 		case flagLeaf:
-			v.check(t, fmt.Sprintf("page %d has a large number", id), v.damagedCopy(func(b []byte) {
+			f.check(t, fmt.Sprintf("page %d has a large number", id), f.damagedCopy(func(b []byte) {
 				order.PutUint32(b[off+pageHeaderSize+off/size%4*4:], 0xFFFFFFF0)
 			}))
 		case flagFreelist:
 			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
-				v.check(t, "free list", v.damagedCopy(func(b []byte) {
+				f.check(t, "free list", f.damagedCopy(func(b []byte) {
 					order.PutUint16(b[off+10:], 0xFFFF)
 					order.PutUint64(b[off+pageHeaderSize:], n)
 				}))
 			}
 		}
 	}
-	if bent == 0 {
+	if branches == 0 {
 		t.Error("the fixture has no branch page")
 	}
 }

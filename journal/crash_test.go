@@ -17,7 +17,7 @@ import (
 )
 
 // TestKilledAtEveryStep copies the files before each step, as a kill would leave them, and
-// recovers the copy. Then it does the same at each step of the recovery, or at each fifth. Fault case 34.
+// recovers the copy. Then it does the same at each step of the recovery, in a plain run at each fifth.
 func TestKilledAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	var k, n, deep int
@@ -54,18 +54,18 @@ func TestKilledAtEveryStep(t *testing.T) {
 	t.Logf("%d steps, %d steps of recoveries", k, deep)
 }
 
-// TestFailedAtEveryStep lets each step fail: either once, and then repeats the call, or
-// permanently, and then opens the journal again. Fault cases 14 and 17.
+// TestFailedAtEveryStep lets each step fail once, and repeats the call; or it lets all steps from that one on fail, and
+// opens the journal again.
 func TestFailedAtEveryStep(t *testing.T) {
 	storetest.Long(t)
-	for _, forEver := range []bool{false, true} {
+	for _, lasting := range []bool{false, true} {
 		failed := 0
 		for k := 1; ; k++ {
-			n, hit, on := 0, "", true
-			s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend"), retry: !forEver}
+			n, hit, faulty := 0, "", true
+			s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend"), retry: !lasting}
 			s.opts = crashOptions(func(what string) error {
 				n++
-				if on && (n == k || forEver && n > k) {
+				if faulty && (n == k || lasting && n > k) {
 					if n == k {
 						hit = what
 					}
@@ -74,8 +74,8 @@ func TestFailedAtEveryStep(t *testing.T) {
 				return nil
 			})
 			err := s.run()
-			on = false
-			if err != nil && (!forEver || !errors.Is(err, errFault)) {
+			faulty = false
+			if err != nil && (!lasting || !errors.Is(err, errFault)) {
 				t.Errorf("step %d (%s): %v", k, hit, err)
 			}
 			_ = s.close()
@@ -84,10 +84,10 @@ func TestFailedAtEveryStep(t *testing.T) {
 			}
 			failed++
 			if err := s.check(t, s.dir, crashOptions(nil)); err != nil {
-				t.Errorf("step %d (%s), for ever %v: %v", k, hit, forEver, err)
+				t.Errorf("step %d (%s), lasting %t: %v", k, hit, lasting, err)
 			}
 		}
-		t.Logf("%d steps failed, for ever %v", failed, forEver)
+		t.Logf("%d steps failed, lasting %t", failed, lasting)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestOrderOfSteps(t *testing.T) {
 type workload struct {
 	dir   string
 	opts  Options
-	retry bool // try what failed once more
+	retry bool // repeat a failed call once
 
 	acked  []change.State
 	forgot bool // Forget was acknowledged
@@ -235,7 +235,7 @@ func (w *workload) begin(n int) func() error {
 		if w.j == nil {
 			return errFault
 		}
-		if len(w.acked) > n { // tried once more
+		if len(w.acked) > n { // a repeated call
 			return nil
 		}
 		ops := []change.Op{
@@ -258,7 +258,7 @@ func (w *workload) begin(n int) func() error {
 func (w *workload) finish(n int, to change.State) func() error {
 	return func() error {
 		_, err := w.j.Finish(change.Entry{Seq: uint64(n + 1), ID: IDOf(uint64(n + 1))}, change.Outcome{
-			State: to, Conflicts: []change.Conflict{{Ref: partRef(1), Why: "somebody"}},
+			State: to, Conflicts: []change.Conflict{{Ref: partRef(1), Why: "changed"}},
 		})
 		if err == nil {
 			w.acked[n] = to
@@ -286,8 +286,7 @@ func (w *workload) gc() error {
 	return err
 }
 
-// check opens what an interrupted workload left, and compares it with what was
-// acknowledged.
+// check opens the journal that an interrupted workload left, and compares it with the acknowledged states.
 func (w *workload) check(t *testing.T, dir string, o Options) error {
 	t.Helper()
 	r, err := Open(dir, Options{ReadOnly: true})
@@ -329,7 +328,7 @@ func (w *workload) check(t *testing.T, dir string, o Options) error {
 	return nil
 }
 
-// compare compares the entries with what was acknowledged: one more step may have happened.
+// compare compares the entries with the acknowledged states. One more step may have taken effect.
 func (w *workload) compare(j *Journal, all []change.Entry) error {
 	changed := len(all) - len(w.acked)
 	for i, want := range w.acked {
@@ -359,7 +358,7 @@ func checkNoMarker(dir string) error {
 			return err
 		}
 		if bytes.Contains(b, marker[:32]) {
-			return fmt.Errorf("%s still holds what was forgotten", f.Name())
+			return fmt.Errorf("%s still has the forgotten bytes", f.Name())
 		}
 	}
 	return nil

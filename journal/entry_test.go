@@ -22,7 +22,7 @@ func redoCause(entries ...uint64) change.Cause {
 	return change.Cause{Kind: change.CauseRedo, Entries: entries}
 }
 
-// TestUndoneBy writes lists of entries and checks which entry is undone by which.
+// TestUndoneBy: an entry is undone by the newest committed entry that reverts all of it and is not undone itself.
 func TestUndoneBy(t *testing.T) {
 	type step struct {
 		cause change.Cause
@@ -47,7 +47,7 @@ func TestUndoneBy(t *testing.T) {
 		"two in force":     {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(1))}, map[uint64]uint64{1: 3}},
 		"newest is undone": {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(1)), done(redoCause(3))}, map[uint64]uint64{1: 2, 3: 4}},
 		"partial undo":     {[]step{done(scanCause()), done(change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}), done(redoCause(2))}, map[uint64]uint64{2: 3}},
-		"resolve is none":  {[]step{done(scanCause()), done(change.Cause{Kind: change.CauseResolve, Entries: []uint64{1}})}, nil},
+		"resolve":          {[]step{done(scanCause()), done(change.Cause{Kind: change.CauseResolve, Entries: []uint64{1}})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := mustOpen(t, storetest.FastDir(t), Options{})
@@ -85,6 +85,7 @@ func TestUndoneBy(t *testing.T) {
 	}
 }
 
+// TestAgentOf: an entry without an agent has the first agent with that kind of store.
 func TestAgentOf(t *testing.T) {
 	for _, c := range []struct {
 		by         *change.Actor
@@ -115,6 +116,7 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
+// TestStates: only a pending entry can be finished, and only a conflicted one resolved, by an entry that exists.
 func TestStates(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	op := change.Op{Ref: partRef(1), Post: image("x")}
@@ -152,6 +154,7 @@ func TestStates(t *testing.T) {
 	mustVerify(t, j)
 }
 
+// TestBeginRefuses: a refused plan leaves no event.
 func TestBeginRefuses(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	op := change.Op{Ref: partRef(1), Post: image("x")}
@@ -160,10 +163,10 @@ func TestBeginRefuses(t *testing.T) {
 		ops   []change.Op
 		want  error
 	}{
-		"no ops":        {scanCause(), nil, change.ErrInvalid},
-		"two on one":    {scanCause(), []change.Op{op, op}, change.ErrInvalid},
-		"no such entry": {undoCause(1), []change.Op{op}, ErrNotFound},
-		"entry 0":       {undoCause(0), []change.Op{op}, ErrNotFound},
+		"no ops":         {scanCause(), nil, change.ErrInvalid},
+		"two on one ref": {scanCause(), []change.Op{op, op}, change.ErrInvalid},
+		"no such entry":  {undoCause(1), []change.Op{op}, ErrNotFound},
+		"entry 0":        {undoCause(0), []change.Op{op}, ErrNotFound},
 	} {
 		if _, err := j.Begin(newPlan(c.cause, c.ops...)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -174,7 +177,7 @@ func TestBeginRefuses(t *testing.T) {
 	}
 }
 
-// TestBeginFails: the blobs of an entry that could not begin are removed at once.
+// TestBeginFails: if Begin fails, it removes the blobs that it has written.
 func TestBeginFails(t *testing.T) {
 	o := crashOptions(func(what string) error {
 		if what == "commit begin" {
@@ -195,6 +198,7 @@ func TestBeginFails(t *testing.T) {
 	}
 }
 
+// TestQueries: a list has the entries that meet all conditions, newest first.
 func TestQueries(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	other := change.StoreID{Kind: "sqlite", Root: "/b"}
@@ -226,7 +230,7 @@ func TestQueries(t *testing.T) {
 		"pending, before": {Query{State: change.Pending, Before: 40, Limit: 2}, "30 20"},
 		"store":           {Query{Store: &other, Limit: 3, State: change.Committed}, "57 53 49"},
 		"after":           {Query{After: 55, Store: &other}, "57"},
-		"all of it":       {Query{Store: &other, State: change.Committed, Session: "ses_1", Before: 30}, "29 17 5"},
+		"all conditions":  {Query{Store: &other, State: change.Committed, Session: "ses_1", Before: 30}, "29 17 5"},
 	} {
 		all, err := j.List(c.q)
 		if got := seqs(all); err != nil || got != c.want {
@@ -266,6 +270,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestIDPrefixes: Get finds the one entry whose id begins with the text, and names all ids if there are several.
 func TestIDPrefixes(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	for i := range 40 {
@@ -283,7 +288,7 @@ func TestIDPrefixes(t *testing.T) {
 			e, err := j.Get(id[:n])
 			var many *AmbiguousError
 			if fit == 1 && (err != nil || e.Seq != seq) || fit > 1 && (!errors.As(err, &many) || len(many.IDs) != fit) {
-				t.Errorf("Get(%q), which fits %d, = %d, %v", id[:n], fit, e.Seq, err)
+				t.Errorf("Get(%q) = %d, %v, and %d ids begin so", id[:n], e.Seq, err, fit)
 			}
 		}
 	}
@@ -294,8 +299,8 @@ func TestIDPrefixes(t *testing.T) {
 	}
 }
 
-// TestAppendPoint: the event of a change has a member for where it appends; earlier versions had it
-// in the name of the folder.
+// TestAppendPoint: an entry has the point at which its change appends. Earlier versions recorded the point in the name of
+// the folder.
 func TestAppendPoint(t *testing.T) {
 	begin := func(j *Journal, kind, dir string, p *change.AppendPoint) change.Entry {
 		t.Helper()

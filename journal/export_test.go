@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// exportJournal returns a journal with entries in every state, and an image of that size.
+// exportJournal returns a journal with entries in every state, one of them forgotten, and an image of the size.
 func exportJournal(t *testing.T, size int) *Journal {
 	t.Helper()
 	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{Now: testClock(), Actor: &change.Actor{User: "u\xff", UID: 7, Host: "h", Channel: change.ChannelHook, Verb: "hook", Agent: "claude", AgentVersion: "2"}})
@@ -50,6 +50,7 @@ func export(t *testing.T, j *Journal, withBytes bool) []byte {
 	return out.Bytes()
 }
 
+// TestExport: an export has the report and the head of its journal, with and without images, and no forgotten text.
 func TestExport(t *testing.T) {
 	storetest.Long(t)
 	j := exportJournal(t, boltfile.ChunkSize+1)
@@ -86,12 +87,12 @@ func TestExport(t *testing.T) {
 			t.Errorf("a head that is not in the chain: %v", err)
 		}
 		if withBytes {
-			testExportPieces(t, bytes.SplitAfter(out, []byte("\n")))
+			testExportChunks(t, bytes.SplitAfter(out, []byte("\n")))
 		}
 	}
 }
 
-// An image of three chunks is as it was after its export.
+// TestExportOfChunks: an image of three chunks is verified.
 func TestExportOfChunks(t *testing.T) {
 	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
 	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: make([]byte, 2*boltfile.ChunkSize+1)}})
@@ -101,7 +102,7 @@ func TestExportOfChunks(t *testing.T) {
 	}
 }
 
-// Every changed value, and every member or line that was removed, added or moved, is detected.
+// TestExportTampered: each changed value, and each removed, added or moved member or line, is detected.
 func TestExportTampered(t *testing.T) {
 	storetest.Long(t)
 	lines := bytes.SplitAfter(export(t, exportJournal(t, 1000), true), []byte("\n"))
@@ -121,7 +122,7 @@ func TestExportTampered(t *testing.T) {
 		refused("a line is missing", append(append([][]byte(nil), lines[:i]...), lines[i+1:]...)...)
 		refused("a line comes twice", append(append([][]byte(nil), lines[:i+1]...), lines[i:]...)...)
 		if i == len(lines)-1 {
-			refused("a piece of a line follows", append(slices.Clone(lines), []byte(`{"type":"x"}`))...)
+			refused("a part of a line follows", append(slices.Clone(lines), []byte(`{"type":"x"}`))...)
 		}
 		refused("a member comes twice", with(i, bytes.Replace(line, []byte("{"), []byte(`{"type":"x",`), 1))...)
 		if why := refused("a blank is added", with(i, bytes.Replace(line, []byte(":"), []byte(": "), 1))...); !strings.HasSuffix(why, fmt.Sprintf("line %d differs", i+1)) {
@@ -158,27 +159,22 @@ func wantRefused(t *testing.T, what string, lines [][]byte) string {
 	return err.Error()
 }
 
-// testExportPieces checks that the pieces of an image are complete and in order.
-func testExportPieces(t *testing.T, lines [][]byte) {
+// testExportChunks checks that an export is refused if the two chunks of its large image are not complete and in order.
+func testExportChunks(t *testing.T, lines [][]byte) {
 	t.Helper()
-	var pieces []int
-	for i, line := range lines {
-		if len(line) > boltfile.ChunkSize || len(pieces) == 1 && i == pieces[0]+1 {
-			pieces = append(pieces, i)
-		}
+	at := slices.IndexFunc(lines, func(line []byte) bool { return len(line) > boltfile.ChunkSize })
+	if at < 0 {
+		t.Fatal("no line has a whole chunk")
 	}
-	if len(pieces) != 2 {
-		t.Fatalf("the pieces are lines %v", pieces)
-	}
-	wantRefused(t, "pieces are exchanged", slices.Concat(lines[:pieces[0]], [][]byte{lines[pieces[1]], lines[pieces[0]]}, lines[pieces[1]+1:]))
-	for _, i := range pieces {
-		wantRefused(t, "a piece is missing", slices.Concat(lines[:i], lines[i+1:]))
-		wantRefused(t, "a piece comes twice", slices.Concat(lines[:i+1], lines[i:]))
+	wantRefused(t, "chunks are exchanged", slices.Concat(lines[:at], [][]byte{lines[at+1], lines[at]}, lines[at+2:]))
+	for _, i := range []int{at, at + 1} {
+		wantRefused(t, "a chunk is missing", slices.Concat(lines[:i], lines[i+1:]))
+		wantRefused(t, "a chunk comes twice", slices.Concat(lines[:i+1], lines[i:]))
 	}
 }
 
-// eachChange changes each value in v, and removes and adds each member, one at a time, and calls f after
-// each change.
+// eachChange changes each value in v, removes each member, and adds a member to each object. It makes one change at a time
+// and calls f after each.
 func eachChange(v any, f func(what string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -213,7 +209,7 @@ func eachChange(v any, f func(what string)) {
 	}
 }
 
-// A rebuilt chain is not damage: only a head that was kept reveals it.
+// TestExportRebuilt: a rebuilt chain is detected only with a head that was kept.
 func TestExportRebuilt(t *testing.T) {
 	j := exportJournal(t, 1)
 	kept, err := j.Verify()
@@ -231,7 +227,7 @@ func TestExportRebuilt(t *testing.T) {
 	}
 }
 
-// An export holds one entry and one piece at a time, also of a large image.
+// TestExportMemory: no line of an export is longer than a chunk, encoded as text.
 func TestExportMemory(t *testing.T) {
 	storetest.NeedAllCases(t)
 	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
@@ -277,7 +273,7 @@ func TestExportWithoutTime(t *testing.T) {
 	}
 }
 
-// TestExportEndless: what is no export is refused at its first byte, also if it has no line feed and no end.
+// TestExportEndless: a file that is not an export is refused after few bytes, even if it has no line feed and no end.
 func TestExportEndless(t *testing.T) {
 	in := &endless{}
 	if _, err := VerifyExport(t.Context(), in, ""); !errors.Is(err, ErrExport) {

@@ -26,7 +26,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add(b[41 : len(b)-32])
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		// The hash is corrected, because otherwise only flipped bytes would be tested.
+		// With a wrong hash decodeEvent would read nothing else.
 		b, _, err := encodeEvent(7, h, &event{})
 		if err != nil {
 			t.Fatal(err)
@@ -81,15 +81,15 @@ func FuzzChunk(f *testing.F) {
 	f.Add(c.Compress(nil, make([]byte, boltfile.ChunkSize)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if raw, err := c.Decompress(b); err == nil && len(raw) > boltfile.ChunkSize || err != nil && !errors.Is(err, ErrDamaged) {
-			t.Errorf("unpack: %d bytes, %v", len(raw), err)
+			t.Errorf("Decompress = %d bytes, %v", len(raw), err)
 		}
 		if got, err := c.Decompress(c.Compress(nil, b)); err != nil || !bytes.Equal(got, b) {
-			t.Errorf("decompress(compress(%d bytes)) = %d bytes, %v", len(b), len(got), err)
+			t.Errorf("Decompress(Compress(%d bytes)) = %d bytes, %v", len(b), len(got), err)
 		}
 	})
 }
 
-// FuzzFile reads every bucket, event and blob of a file with arbitrary content.
+// FuzzFile: a file with arbitrary bytes at any place is read, or the error is damage.
 func FuzzFile(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "journal")
 	j := mustOpen(f, dir, Options{Now: testClock()})
@@ -113,7 +113,7 @@ func FuzzFile(f *testing.F) {
 			err = s.CheckStructure(buckets)
 		}
 		if err != nil && !errors.Is(err, ErrDamaged) {
-			t.Errorf("checkStructure: %v", err)
+			t.Errorf("CheckStructure: %v", err)
 		}
 		if s == nil {
 			return
@@ -127,12 +127,12 @@ func FuzzFile(f *testing.F) {
 				return err
 			})
 			if err != nil && !errors.Is(err, ErrDamaged) {
-				t.Errorf("scan %s: %v", name, err)
+				t.Errorf("Scan(%s): %v", name, err)
 			}
 		}
 		for seq := range uint64(12) {
 			if _, err := (snapshot{s}).entryState(seq); err != nil && !errors.Is(err, ErrDamaged) {
-				t.Errorf("history: %v", err)
+				t.Errorf("entryState(%d): %v", seq, err)
 			}
 		}
 	})

@@ -25,6 +25,8 @@ func mustGet(t *testing.T, j *Journal, e change.Entry) change.Entry {
 	return e
 }
 
+// TestForget: Forget erases the bytes and texts of an entry from the file, keeps those that other entries need, and leaves
+// the chain valid.
 func TestForget(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -47,7 +49,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("Forget of a pending entry: %v", err)
 	}
 	if got := mustGet(t, j, a); got.Forgotten {
-		t.Error("a refused Forget forgot something")
+		t.Error("a refused Forget has erased an entry")
 	}
 	freed, err := j.Forget(ctx, []string{a.ID, a.ID})
 	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.SharedWith, []string{b.ID}) {
@@ -69,7 +71,7 @@ func TestForget(t *testing.T) {
 	if r, err := j.VerifyHead(head); err != nil || r.Entries != 3 || r.Unfinished {
 		t.Errorf("VerifyHead = %+v, %v", r, err)
 	}
-	// A new entry can store the removed data again, and GC can remove it again.
+	// A new entry can store the erased bytes again, and Forget can erase them again.
 	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: secret})
 	if _, err := j.Forget(ctx, []string{a.ID, c.ID}); err != nil {
 		t.Error(err)
@@ -81,6 +83,7 @@ func TestForget(t *testing.T) {
 	mustVerify(t, j)
 }
 
+// TestForgetCancelled: the next Open finishes a Forget whose context has ended, unless the disk is full.
 func TestForgetCancelled(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -110,8 +113,7 @@ func TestForgetCancelled(t *testing.T) {
 	}
 }
 
-// TestGCCancelled checks that GC stops after the current transaction when its context ends,
-// however much is left, and that the next Open continues it.
+// TestGCCancelled: GC stops after the current transaction when its context ends, and the next Open finishes it.
 func TestGCCancelled(t *testing.T) {
 	dir := storetest.FastDir(t)
 	done, cancel := context.WithCancel(ctx)
@@ -139,7 +141,8 @@ func TestGCCancelled(t *testing.T) {
 	}
 }
 
-// TestGC: fault case 22.
+// TestGC: GC erases the entries from before the limit, except pending ones. An entry whose time is wrong counts as old as
+// its neighbours.
 func TestGC(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1)
@@ -195,8 +198,7 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// TestGCOfSome: GC removes the images of the entries that the caller names, in one transaction, and keeps those of the
-// user's own files.
+// TestGCOfSome: GC of named entries removes their images in one transaction, but never those of the user's own files.
 func TestGCOfSome(t *testing.T) {
 	released := 0
 	j := mustOpen(t, storetest.FastDir(t), Options{Step: func(what string) error {
@@ -229,7 +231,7 @@ func TestGCOfSome(t *testing.T) {
 	}
 }
 
-// TestGCOfDamaged: GC writes nothing into a journal with damage, wherever it is: bbolt joins pages without checking them.
+// TestGCOfDamaged: GC writes nothing into a damaged journal, because bbolt merges pages without checking them.
 func TestGCOfDamaged(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -264,7 +266,7 @@ func TestGCOfDamaged(t *testing.T) {
 }
 
 // TestGCUnknownTime begins entries while the clock is in the future, before any entry with a
-// correct time. They count as old as the first entry that has one. Fault case 22.
+// correct time. They count as old as the first entry that has one.
 func TestGCUnknownTime(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1).AddDate(300, 0, 0)

@@ -110,8 +110,7 @@ func mustVerify(t testing.TB, j *Journal) Report {
 	return r
 }
 
-// sampleOps returns ops that create, delete and change, on a folder, an empty record, bytes
-// that are not UTF-8, and several modes.
+// sampleOps returns ops of every kind, with a folder, an empty record, bytes that are not UTF-8, and several modes.
 func sampleOps() []change.Op {
 	return []change.Op{
 		{Ref: change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}, Post: &change.Image{Mode: os.ModeDir | 0o755}},
@@ -135,7 +134,7 @@ func fillJournal(t testing.TB, j *Journal) []change.Entry {
 	undo := change.Cause{Kind: change.CauseUndo, Entries: []uint64{all[2].Seq}}
 	all = append(all, mustCommit(t, j, undo, change.Inverse(sampleOps())...))
 	c := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(99), Post: image("x")})
-	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: partRef(99), Why: "some\xffbody"}}, Kept: []string{"a\xff"}})
+	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: partRef(99), Why: "chan\xffged"}}, Kept: []string{"a\xff"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// TestIDs pins the ids of numbers, which users type, and refuses texts that no number has.
 func TestIDs(t *testing.T) {
 	for _, c := range []struct {
 		seq uint64
@@ -36,6 +37,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// TestIDsOneToOne: each number has an id of its own, and ids of neighbours differ in their first letter.
 func TestIDsOneToOne(t *testing.T) {
 	seen := map[string]uint64{}
 	for seq := range uint64(200_000) {
@@ -54,7 +56,7 @@ func TestIDsOneToOne(t *testing.T) {
 			t.Fatalf("seqOf(IDOf(%d) = %q) = %d, %v", seq, id, got, ok)
 		}
 		if next := IDOf(seq + 1); next[0] == id[0] && len(next) == len(id) && len(id) < 20 {
-			t.Fatalf("%d and the next begin alike: %q, %q", seq, id, next)
+			t.Fatalf("%d and the next number have ids with the same first letter: %q, %q", seq, id, next)
 		}
 	})
 }

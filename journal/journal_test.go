@@ -18,6 +18,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// TestRoundTrip: an entry and its images are the same after the journal was opened again.
 func TestRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "mend")
 	j := mustOpen(t, dir, Options{Now: testClock()})
@@ -28,8 +29,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("Begin = %+v", begun)
 	}
 	outcome := change.Outcome{State: change.Aborted, Kept: []string{".mend/kept/\xff"}, Conflicts: []change.Conflict{
-		{Ref: ops[3].Ref, Pre: ops[3].Pre, Why: "somebody \xff"},
-		{Ref: ops[1].Ref, Why: "else"},
+		{Ref: ops[3].Ref, Pre: ops[3].Pre, Why: "changed \xff"},
+		{Ref: ops[1].Ref, Why: "deleted"},
 	}}
 	done, err := j.Finish(begun, outcome)
 	if err != nil {
@@ -37,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := begun
 	want.State, want.Kept = change.Aborted, outcome.Kept
-	want.Conflicts = []change.ConflictInfo{{Ref: ops[3].Ref, Why: "somebody \xff"}, {Ref: ops[1].Ref, Why: "else"}}
+	want.Conflicts = []change.ConflictInfo{{Ref: ops[3].Ref, Why: "changed \xff"}, {Ref: ops[1].Ref, Why: "deleted"}}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Errorf("Finish: -want +got\n%s", diff)
 	}
@@ -77,6 +78,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestModes: only the owner can read the folder and the files, whatever the umask.
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
@@ -95,6 +97,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestReadOnlyCreatesNothing: a missing journal that is opened for reading is empty, and stays missing.
 func TestReadOnlyCreatesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	j := mustOpen(t, dir, Options{ReadOnly: true})
@@ -121,6 +124,7 @@ func TestReadOnlyCreatesNothing(t *testing.T) {
 	}
 }
 
+// TestLaterFormat: a journal of a later format is refused, and the error names both formats.
 func TestLaterFormat(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -131,7 +135,7 @@ func TestLaterFormat(t *testing.T) {
 			w.Put(bucketEvents, boltfile.U64(3), []byte("of another kind")))
 	})
 	if err == nil {
-		t.Error("the journal took up an event of another kind")
+		t.Error("an event that cannot be decoded was accepted")
 	}
 	mustClose(t, j)
 	for _, readOnly := range []bool{true, false} {
@@ -142,7 +146,8 @@ func TestLaterFormat(t *testing.T) {
 	}
 }
 
-// TestChangedWhileOpen damages the file of an open journal: the process must not die.
+// TestChangedWhileOpen: if another program damages the file of an open journal, calls return an error, and the process
+// does not die.
 func TestChangedWhileOpen(t *testing.T) {
 	for name, c := range map[string]func(path string, size int64) error{
 		"cut":    func(path string, _ int64) error { return os.Truncate(path, 5000) },

@@ -17,8 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// childWork makes entries and prints which were begun and which were finished, until it is
-// killed or something fails. It forgets every fifth entry.
+// childWork begins and finishes entries, and prints the number of each. It forgets every fifth. It ends when a call fails.
 func childWork(dir string) int {
 	limitFileSize(os.Getenv("MEND_TEST_FSIZE"))
 	j, err := Open(dir, Options{batchSize: 30_000})
@@ -46,8 +45,8 @@ func childWork(dir string) int {
 	return 0
 }
 
-// runChild runs childWork in another process and, if after is not 0, kills it that time after it has begun its
-// first entry. It returns the highest numbers that were printed, and the error.
+// runChild runs childWork in another process. If after is not 0, it kills the process that time after its first entry. It
+// returns the highest numbers that the process printed, and its error.
 func runChild(t *testing.T, dir string, after time.Duration, env ...string) (begun, done int, failed string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -109,10 +108,10 @@ func checkChild(t *testing.T, what, dir string, begun, done int) {
 	}
 }
 
-// TestKill kills a process a random time after it has begun its first entry, and checks the journal. Fault case 34.
+// TestKill: after a kill at a random time, the journal has every entry that the process printed.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 15 {
+	for i := range storetest.Count(15, 5) {
 		dir := filepath.Join(storetest.FastDir(t), "mend")
 		begun, done, failed := runChild(t, dir, time.Duration(1+rng.IntN(80))*time.Millisecond)
 		if failed != "" || begun == 0 {
@@ -122,8 +121,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFileTooLarge runs a process whose files may not grow beyond a size, as on a full disk, for many sizes. Fault
-// case 16.
+// TestFileTooLarge: if a file reaches a limit of its size, at whatever call, the journal has every entry that the process
+// printed.
 func TestFileTooLarge(t *testing.T) {
 	storetest.Long(t)
 	failures := 0

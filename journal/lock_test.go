@@ -50,7 +50,7 @@ func holdLock(t *testing.T, dir string, env ...string) (pid int, release func())
 	return cmd.Process.Pid, release
 }
 
-// TestLockedByAnotherProcess: fault case 18.
+// TestLockedByAnotherProcess: Open waits for a lock, and names the process that holds it if the time is over.
 func TestLockedByAnotherProcess(t *testing.T) {
 	dir := storetest.FastDir(t)
 	pid, release := holdLock(t, dir)
@@ -59,7 +59,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 		_, err := Open(dir, Options{ReadOnly: readOnly, Timeout: 200 * time.Millisecond})
 		var locked *LockedError
 		if !errors.As(err, &locked) || locked.PID != pid || !strings.Contains(err.Error(), fmt.Sprintf("locked by process %d", pid)) {
-			t.Errorf("Open(read only %v): %v, want locked by %d", readOnly, err, pid)
+			t.Errorf("Open(ReadOnly %t) = %v, want locked by %d", readOnly, err, pid)
 		}
 		if d := time.Since(start); d < 150*time.Millisecond || d > 2*time.Second {
 			t.Errorf("Open took %v", d)
@@ -76,6 +76,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	mustClose(t, j)
 }
 
+// TestReaders: several processes read at once, and keep a writer out.
 func TestReaders(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -88,7 +89,7 @@ func TestReaders(t *testing.T) {
 	mustVerify(t, b)
 	var locked *LockedError
 	if _, err := Open(dir, Options{Timeout: 100 * time.Millisecond}); !errors.As(err, &locked) || locked.PID != 0 {
-		t.Errorf("Open beside readers: %v, want an unknown holder", err)
+		t.Errorf("Open beside readers = %v, want locked without a process", err)
 	}
 	mustClose(t, a)
 	mustClose(t, b)
@@ -96,7 +97,7 @@ func TestReaders(t *testing.T) {
 	mustOpen(t, dir, Options{Timeout: time.Second})
 }
 
-// TestHolderDied opens a journal whose lock file has the pid of a dead process.
+// TestHolderDied: a lock ends with its process, although the lock file still has its pid.
 func TestHolderDied(t *testing.T) {
 	dir := storetest.FastDir(t)
 	pid, release := holdLock(t, dir, "MEND_TEST_DIE=1")
@@ -114,7 +115,7 @@ func TestHolderDied(t *testing.T) {
 	}
 }
 
-// TestSyncOfPending: an open for writing makes a pending entry durable, which a killed process may have left in memory.
+// TestSyncOfPending: Open for writing syncs a file with a pending entry, because a killed process may not have.
 func TestSyncOfPending(t *testing.T) {
 	dir := storetest.FastDir(t)
 	for _, pending := range []bool{false, true} {
@@ -131,8 +132,7 @@ func TestSyncOfPending(t *testing.T) {
 	}
 }
 
-// TestReplacedWhileHeld replaces the journal's file while the journal is open: the lock
-// still keeps a second writer out. Fault case 20.
+// TestReplacedWhileHeld: if the file of an open journal is replaced, the lock still keeps a second writer out.
 func TestReplacedWhileHeld(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -151,8 +151,7 @@ func TestReplacedWhileHeld(t *testing.T) {
 	}
 }
 
-// TestUnlockedReader checks that a reader without a lock reads while a writer writes, and reports
-// that the journal has changed.
+// TestUnlockedReader: a reader without a lock reads while a writer writes, and reports that the journal has changed.
 func TestUnlockedReader(t *testing.T) {
 	dir := t.TempDir()
 	w := mustOpen(t, dir, Options{})
@@ -165,7 +164,7 @@ func TestUnlockedReader(t *testing.T) {
 	defer mustClose(t, r)
 	es, err := r.List(Query{})
 	if err != nil || len(es) != 1 || r.HasChanged() {
-		t.Fatalf("beside the writer: %d entries, %v, moved %t; want 1", len(es), err, r.HasChanged())
+		t.Fatalf("beside the writer: %d entries, %v, changed %t; want 1 and unchanged", len(es), err, r.HasChanged())
 	}
 	seen := r.NewestEvent()
 	if _, found, err := w.ChangedSince(seen, es[0].Store, es[0].Session); found || err != nil {
@@ -173,7 +172,7 @@ func TestUnlockedReader(t *testing.T) {
 	}
 	e := mustBegin(t, w, scanCause(), sampleOps()...)
 	if !r.HasChanged() {
-		t.Error("the writer has committed, and the reader does not see it")
+		t.Error("HasChanged = false after the writer has committed")
 	}
 	mustFinish(t, w, e, change.Aborted)
 	if _, found, err := w.ChangedSince(seen, e.Store, e.Session); found || err != nil {

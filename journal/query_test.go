@@ -20,8 +20,8 @@ func ids(es []change.Entry) (all []string) {
 	return all
 }
 
-// If any one event is damaged, the entries that it is not about are listed, and the others are
-// marked.
+// TestListDamaged: with a damaged event List returns all entries and an error, and marks the entries that the event may
+// be about.
 func TestListDamaged(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpen(t, dir, Options{})
@@ -65,14 +65,14 @@ func TestListDamaged(t *testing.T) {
 		}
 		for _, q := range []Query{{State: change.Aborted}, {State: change.Conflicted}, {Cause: change.CauseSalvage}} {
 			if es, err := r.List(q); !errors.Is(err, ErrDamaged) || len(es) != len(about[seq]) {
-				t.Errorf("event %d: a gap may fit any query: %v, %v", seq, ids(es), err)
+				t.Errorf("event %d: List(%+v) = %v, %v, want every marked entry", seq, q, ids(es), err)
 			}
 		}
 		if _, err := r.Verify(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("event %d: Verify returns %v", seq, err)
 		}
 		if _, err := Open(copied, Options{}); !errors.Is(err, ErrDamaged) {
-			t.Errorf("event %d: it is opened for writing: %v", seq, err)
+			t.Errorf("event %d: Open for writing = %v", seq, err)
 		}
 		for _, id := range []string{a.ID, undo.ID, c.ID} {
 			if _, err := r.Get(id); errors.Is(err, ErrDamaged) != slices.Contains(about[seq], id) {
@@ -82,7 +82,7 @@ func TestListDamaged(t *testing.T) {
 	}
 }
 
-// TestSelectiveQueries checks the queries for which most entries are not decoded.
+// TestSelectiveQueries: a query by state or cause finds the entries that have it, and not one whose text contains it.
 func TestSelectiveQueries(t *testing.T) {
 	j := mustOpen(t, t.TempDir(), Options{})
 	finish := func(cause change.Cause, s change.State) string {
@@ -102,6 +102,7 @@ func TestSelectiveQueries(t *testing.T) {
 	}
 }
 
+// TestFilters: each condition of a query selects by its own field.
 func TestFilters(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)
@@ -137,32 +138,32 @@ func TestFilters(t *testing.T) {
 		q    Query
 		want []string
 	}{
-		"all":       {Query{}, []string{undo, old, b, a}},
-		"state":     {Query{State: change.Aborted}, nil},
-		"in force":  {Query{InForce: true}, []string{old, a}},
-		"undone":    {Query{Undone: new(true)}, []string{b}},
-		"not":       {Query{Undone: new(false)}, []string{undo, old, a}},
-		"forgotten": {Query{Forgotten: true}, nil},
-		"since":     {Query{Since: start.Add(2 * time.Hour)}, []string{undo, old, b}},
-		"until":     {Query{Until: start.Add(2 * time.Hour)}, []string{a}},
-		"rule":      {Query{Rules: []string{"R1"}}, []string{a}},
-		"session":   {Query{Session: "s1"}, []string{old, a}},
-		"sessions":  {Query{Sessions: map[string]bool{"s2": true}}, []string{undo, b}},
-		"several":   {Query{Sessions: map[string]bool{"s1": true, "s2": true, "s3": true}, Before: 4, After: 1}, []string{old, b}},
-		"the first": {Query{Sessions: map[string]bool{"s1": true, "s2": true}, Limit: 1}, []string{undo}},
-		"none":      {Query{Sessions: map[string]bool{}}, nil},
-		"agent":     {Query{Agent: "claude"}, []string{undo, old, b}},
-		"channel":   {Query{Channel: change.ChannelPlugin}, []string{a}},
-		"user":      {Query{Actor: "ann"}, []string{a}},
-		"user@host": {Query{Actor: "bob@box"}, []string{undo, b}},
-		"uid":       {Query{Actor: "0"}, []string{undo, b}},
-		"nobody":    {Query{Actor: "-1"}, nil},
-		"user 1":    {Query{Actor: "1"}, nil},
-		"operation": {Query{Operation: 1}, []string{old, a}},
-		"its own":   {Query{Operation: 2}, []string{b}},
-		"joined":    {Query{Operation: 3}, nil},
-		"cause":     {Query{Cause: change.CauseUndo}, []string{undo}},
-		"two":       {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
+		"all":                {Query{}, []string{undo, old, b, a}},
+		"state":              {Query{State: change.Aborted}, nil},
+		"in force":           {Query{InForce: true}, []string{old, a}},
+		"undone":             {Query{Undone: new(true)}, []string{b}},
+		"not undone":         {Query{Undone: new(false)}, []string{undo, old, a}},
+		"forgotten":          {Query{Forgotten: true}, nil},
+		"since":              {Query{Since: start.Add(2 * time.Hour)}, []string{undo, old, b}},
+		"until":              {Query{Until: start.Add(2 * time.Hour)}, []string{a}},
+		"rule":               {Query{Rules: []string{"R1"}}, []string{a}},
+		"session":            {Query{Session: "s1"}, []string{old, a}},
+		"sessions":           {Query{Sessions: map[string]bool{"s2": true}}, []string{undo, b}},
+		"several":            {Query{Sessions: map[string]bool{"s1": true, "s2": true, "s3": true}, Before: 4, After: 1}, []string{old, b}},
+		"the first":          {Query{Sessions: map[string]bool{"s1": true, "s2": true}, Limit: 1}, []string{undo}},
+		"no session":         {Query{Sessions: map[string]bool{}}, nil},
+		"agent":              {Query{Agent: "claude"}, []string{undo, old, b}},
+		"channel":            {Query{Channel: change.ChannelPlugin}, []string{a}},
+		"user":               {Query{Actor: "ann"}, []string{a}},
+		"user@host":          {Query{Actor: "bob@box"}, []string{undo, b}},
+		"uid":                {Query{Actor: "0"}, []string{undo, b}},
+		"nobody":             {Query{Actor: "-1"}, nil},
+		"user 1":             {Query{Actor: "1"}, nil},
+		"operation":          {Query{Operation: 1}, []string{old, a}},
+		"its own":            {Query{Operation: 2}, []string{b}},
+		"joined":             {Query{Operation: 3}, nil},
+		"cause":              {Query{Cause: change.CauseUndo}, []string{undo}},
+		"several conditions": {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
 	} {
 		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, ids(es), err, c.want)
@@ -170,7 +171,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestEach: Each yields what List returns, also of a query with ids and of a damaged journal.
+// TestEach: Each yields the entries that List returns, for a query with ids and for a damaged journal, too.
 func TestEach(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpen(t, dir, Options{})

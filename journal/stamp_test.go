@@ -15,8 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestStamp changes a journal and its stamp and opens it for writing. It shows that damage
-// is found exactly when the stamp is not the file's.
+// TestStamp: Open for writing finds damage unless the lock file has the stamp of the damaged file.
 func TestStamp(t *testing.T) {
 	damage := func(t *testing.T, path string, b []byte, at int) {
 		t.Helper()
@@ -29,14 +28,14 @@ func TestStamp(t *testing.T) {
 		after func(t *testing.T, path string, b []byte, at int)
 		want  error
 	}{
-		"nothing":  {func(*testing.T, string, []byte, int) {}, nil},
-		"a damage": {damage, ErrDamaged},
-		"only the stamp is gone": {func(t *testing.T, path string, _ []byte, _ int) {
+		"nothing": {func(*testing.T, string, []byte, int) {}, nil},
+		"damage":  {damage, ErrDamaged},
+		"no stamp": {func(t *testing.T, path string, _ []byte, _ int) {
 			if err := os.WriteFile(filepath.Join(filepath.Dir(path), lockName), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, nil},
-		"a damage by the disk": {func(t *testing.T, path string, b []byte, at int) {
+		"damage, and its stamp": {func(t *testing.T, path string, b []byte, at int) {
 			damage(t, path, b, at)
 			f, err := os.Open(path)
 			if err != nil {
@@ -56,7 +55,7 @@ func TestStamp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil},
-		"a copy with damage": {func(t *testing.T, path string, b []byte, at int) {
+		"a damaged copy": {func(t *testing.T, path string, b []byte, at int) {
 			if err := os.Rename(path, path+".old"); err != nil {
 				t.Fatal(err)
 			}

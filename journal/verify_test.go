@@ -14,6 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// TestVerifyHead: a head that was kept is in the chain, unless the newest events were removed or written again.
 func TestVerifyHead(t *testing.T) {
 	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)
@@ -81,7 +82,7 @@ func TestForgedSession(t *testing.T) {
 	}
 }
 
-// TestForgedChunk: an image of two chunks has no third one.
+// TestForgedChunk: a third chunk of an image of two chunks is damage.
 func TestForgedChunk(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	data := make([]byte, boltfile.ChunkSize+1)
@@ -100,7 +101,7 @@ func TestForgedChunk(t *testing.T) {
 	}
 }
 
-// TestNotPending: an entry without an outcome that is not listed as pending is damage, since no recovery would find it.
+// TestNotPending: an entry without an outcome that is not listed as pending is damage, because no recovery would find it.
 func TestNotPending(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -117,7 +118,7 @@ func TestNotPending(t *testing.T) {
 	}
 }
 
-// TestVerifyDigest: an entry of an earlier version has no digest, and one with another digest is damage.
+// TestVerifyDigest: a wrong digest of the ops is damage. Earlier versions wrote no digest.
 func TestVerifyDigest(t *testing.T) {
 	for digest, want := range map[string]error{"": nil, "x": ErrDamaged} {
 		j := mustOpen(t, storetest.FastDir(t), Options{})
@@ -136,8 +137,7 @@ func TestVerifyDigest(t *testing.T) {
 	}
 }
 
-// TestForgedKeys changes the journal through bbolt, with correct checksums. Only Verify detects
-// that.
+// TestForgedKeys: Verify finds keys and events that were added, removed or changed with correct checksums.
 func TestForgedKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		forge func(j *Journal, w *writer) error
@@ -179,7 +179,7 @@ func TestForgedKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Verify: %v, want that %s", err, c.want)
+				t.Errorf("Verify = %v, want %q", err, c.want)
 			}
 		})
 	}
@@ -247,6 +247,7 @@ func addChunk(j *Journal, w *writer) error {
 	return w.Put(bucketImages, boltfile.ChunkKey(hash(keys[0]), 0), j.file.Codec.Compress(nil, []byte("x")))
 }
 
+// TestDamageIsExplained: the error names the damage and the way out, and the file stays as it is.
 func TestDamageIsExplained(t *testing.T) {
 	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)
@@ -273,25 +274,13 @@ func TestDamageIsExplained(t *testing.T) {
 	}
 }
 
-// A verification ends with its context, which does not count as damage.
+// TestVerifyCancelled: Verify ends with its context, and reports no damage.
 func TestVerifyCancelled(t *testing.T) {
 	dir := t.TempDir()
-	j, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustClose(t, mustOpen(t, dir, Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
-	j, err = Open(dir, Options{ReadOnly: true, Context: ctx})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = j.Close() })
-	if _, err := j.Verify(); err != nil {
-		t.Errorf("Verify() = %v", err)
-	}
+	j := mustOpen(t, dir, Options{ReadOnly: true, Context: ctx})
+	mustVerify(t, j)
 	cancel()
 	if _, err := j.Verify(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrDamaged) {
 		t.Errorf("Verify() after the context = %v, want %v", err, context.Canceled)
