@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/agent"
-	"mend/agent/claude"
 	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
@@ -37,8 +35,7 @@ func TestRealPrompts(t *testing.T) {
 		t.Fatalf("before: %s", gone.Output)
 	}
 	_ = os.Remove(h.File(fixture.Session))
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal"))})
-	must(t, err)
+	c := client(t, h)
 	done, err := c.ProposeRestore(t.Context(), nil, change.Head{ID: fixture.Session}, mend.RestoreRequest{})
 	if err != nil || done.State != mend.PromptsOnly {
 		t.Fatalf("proposed: %+v, %v", done.State, err)

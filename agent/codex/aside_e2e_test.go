@@ -25,7 +25,7 @@ func TestRealSetAside(t *testing.T) {
 			h.Damage(fixture.ByName(name))
 			c, before := open(t, h, t.TempDir()), files(t, h)
 			if r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{}); err != nil || len(r.Unfixable) == 0 {
-				t.Errorf("without being asked for: %+v, %v", r.Fixed, err)
+				t.Errorf("without SetAside: fixed %+v, %v", r.Fixed, err)
 			}
 			r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{SetAside: true})
 			if err != nil || len(r.LeftOut) == 0 || len(r.Unfixable) > 0 {
@@ -42,7 +42,7 @@ func TestRealSetAside(t *testing.T) {
 			apply(t, c, r.Plan)
 			for range 2 {
 				if got := h.Prompt(testdata.CodexSession, "one more"); got.Fate() != "alive" {
-					t.Errorf("it is %s: %s", got.Fate(), got.Message+got.Output)
+					t.Errorf("the session is %s: %s", got.Fate(), got.Message+got.Output)
 				}
 			}
 		})

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"mend/agent"
-	"mend/agent/codex"
 	"mend/change"
 	"mend/internal/keep"
 	"mend/internal/mend"
@@ -18,21 +17,17 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The test stops the
-// restore at each call that changes the disk: after the recovery the rollout is missing or complete, and nothing else
-// is left. Undo and redo move it. A plain run stops it at a sample of the calls.
+// TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The test cuts the
+// restore at each call that changes the disk; a plain run cuts it at a sample of the calls. After the recovery the rollout
+// is missing or complete, and nothing else is left. Undo and redo move it.
 func TestRestoreAsideCut(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	line := `{"timestamp":"2026-11-22T15:51:05.050Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` +
 		strings.Repeat("x", 1<<20) + `"}]}}` + "\n"
 	want, err := os.ReadFile(h.Rollout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want = append(bytes.TrimRight(want, "\n"), "\n"+strings.Repeat(line, 17)...)
-	if err := os.WriteFile(h.Rollout(), want, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(h.Rollout(), want, 0o600))
 	folder := t.TempDir()
 	c := open(t, h, folder)
 	head := session(t, c)
@@ -40,27 +35,16 @@ func TestRestoreAsideCut(t *testing.T) {
 	if err := kept(func(k *keep.Keep) error { _, err := c.Keep(t.Context(), k, head, "keep"); return err }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(h.Rollout()); err != nil {
-		t.Fatal(err)
-	}
-	n, cut := 0, 0
-	step := func(call string) error {
-		if n++; n > cut {
-			return errors.New("cut at " + call)
-		}
-		return nil
-	}
+	must(t, os.Remove(h.Rollout()))
+	var fault storetest.Fault
 	var e change.Entry
 	restore := func() (func() error, error) {
-		c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{Step: step}}, Store: h.Root(), Journal: mend.OpenJournal(folder)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := openWithStep(t, h, folder, func(call string) error { return fault.Step(call) })
 		var done mend.Restored
 		discard := func() error { return nil }
-		err = kept(func(k *keep.Keep) error {
-			if done, err = c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{}); err != nil || !done.IsAside() || n > 0 {
-				t.Fatalf("the plan: %d calls, %+v, %v", n, done.Plan, err)
+		err := kept(func(k *keep.Keep) (err error) {
+			if done, err = c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{}); err != nil || !done.IsAside() || len(fault.Calls) > 0 {
+				t.Fatalf("the plan: calls %q, %+v, %v", fault.Calls, done.Plan, err)
 			}
 			built, err := c.BuildAside(t.Context(), k, done)
 			if built != nil {
@@ -73,21 +57,17 @@ func TestRestoreAsideCut(t *testing.T) {
 		}
 		return discard, err
 	}
-	for ; ; cut++ {
+	for cut := 0; ; cut++ {
 		if !storetest.Includes(cut) {
 			continue
 		}
-		n = 0
+		fault = storetest.Fault{At: cut}
 		discard, err := restore()
-		n = -1 << 20
-		now, rerr := os.ReadFile(h.Rollout())
+		fault.At = math.MaxInt // nothing after the restore is cut
 		if err == nil {
-			if rerr != nil || !bytes.Equal(now, want) {
-				t.Fatalf("restored %d bytes, %v", len(now), rerr)
-			}
-			t.Logf("%d calls", cut)
-			if err := discard(); err != nil {
-				t.Error(err)
+			now, err := os.ReadFile(h.Rollout())
+			if err = errors.Join(err, discard()); err != nil || !bytes.Equal(now, want) {
+				t.Fatalf("restored %d bytes, %v", len(now), err)
 			}
 			break
 		}
@@ -95,13 +75,14 @@ func TestRestoreAsideCut(t *testing.T) {
 			t.Fatal("no end:", err)
 		}
 		next := open(t, h, folder)
-		_, rerr = next.Recover(t.Context(), false)
-		rerr = errors.Join(rerr, discard())
-		_, err = next.Sweep(t.Context(), false)
-		if err := errors.Join(rerr, err); err != nil {
+		_, recoverErr := next.Recover(t.Context(), false)
+		discardErr := discard()
+		_, sweepErr := next.Sweep(t.Context(), false)
+		if err := errors.Join(recoverErr, discardErr, sweepErr); err != nil {
 			t.Errorf("cut at call %d: %v", cut, err)
 		}
-		if now, err = os.ReadFile(h.Rollout()); err == nil && bytes.Equal(now, want) {
+		now, err := os.ReadFile(h.Rollout())
+		if err == nil && bytes.Equal(now, want) {
 			err = os.Remove(h.Rollout())
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,9 +97,7 @@ func TestRestoreAsideCut(t *testing.T) {
 		if err == nil {
 			_, err = c.Apply(t.Context(), p)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if now, err := os.ReadFile(h.Rollout()); redo == errors.Is(err, fs.ErrNotExist) || redo && !bytes.Equal(now, want) {
 			t.Errorf("redo %t: %d bytes, %v", redo, len(now), err)
 		}

@@ -23,13 +23,34 @@ import (
 	"mend/testdata"
 )
 
-func open(t *testing.T, h *fixture.Home, journal string) *mend.Store {
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{}}, Store: h.Root(), AgentVersion: fixture.Version, Journal: mend.OpenJournal(journal)})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func open(t *testing.T, h *fixture.Home, journal string) *mend.Store {
+	t.Helper()
+	return openWithStep(t, h, journal, nil)
+}
+
+// openWithStep is open with a function that is called before each change of the disk, and may fail.
+func openWithStep(t *testing.T, h *fixture.Home, journal string, step func(call string) error) *mend.Store {
+	t.Helper()
+	c, err := mend.Open(mend.Options{
+		Agents: []agent.Agent{codex.Agent{Step: step}}, Store: h.Root(), AgentVersion: fixture.Version,
+		Journal: mend.OpenJournal(journal), Cache: t.TempDir(),
+	})
+	must(t, err)
 	return c
+}
+
+// createIndex creates the index, with a row for the session that names the path of its rollout.
+func createIndex(h *fixture.Home, path string) {
+	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x', name TEXT);" +
+		"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '" + path + "')")
 }
 
 func session(t *testing.T, c *mend.Store) change.Head {
@@ -50,9 +71,7 @@ func openStore(h *fixture.Home) (agent.Store, error) {
 func predictFate(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
 	k, err := c.Case(t.Context(), head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range k.Findings().All() {
 		if slices.Contains([]string{"rollout-name", "session-meta", "rollout-packed", "rollout-empty", "thread-path", "ordinal-missing", "rollout-encoding"}, k.Describe(f).Rule) {
 			return "dead"
@@ -85,9 +104,7 @@ func files(t *testing.T, h *fixture.Home) map[string]string {
 		all[p] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all["index"] = h.Rows()
 	return all
 }
@@ -96,9 +113,7 @@ func files(t *testing.T, h *fixture.Home) map[string]string {
 func apply(t *testing.T, c *mend.Store, p change.Plan) string {
 	t.Helper()
 	e, err := c.Apply(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e.ID
 }
 
@@ -106,14 +121,12 @@ func apply(t *testing.T, c *mend.Store, p change.Plan) string {
 func undo(t *testing.T, c *mend.Store, id string) {
 	t.Helper()
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	apply(t, c, p)
 }
 
-// TestTornLines checks torn lines: a part of a record that the model does not get is lost content, and any other line
-// that cannot be read is a note.
+// TestTornLines: a torn line is lost content if the model no longer gets the content of its record. Any other line that
+// cannot be read is a note.
 func TestTornLines(t *testing.T) {
 	for name, want := range map[string]string{
 		"prompt cut": "lost line-torn", "output cut": "lost line-torn", "answer cut": "lost line-torn",
@@ -124,9 +137,7 @@ func TestTornLines(t *testing.T) {
 		h.Damage(fixture.ByName(name))
 		c := open(t, h, t.TempDir())
 		f, err := c.ScanOne(t.Context(), session(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got strings.Builder
 		for _, d := range f.Diagnoses {
 			if d.Rule == "line-torn" || d.Rule == "line-scrap" {
@@ -139,8 +150,8 @@ func TestTornLines(t *testing.T) {
 	}
 }
 
-// TestNewerVersion checks values of unknown forms, even in the first record, in a session of a version newer than mend
-// knows. That version may read them, so mend does not call them broken and does not change them.
+// TestNewerVersion: an unknown value, even in the first record, is not broken in a session of a version newer than mend
+// knows, because that version may read it.
 func TestNewerVersion(t *testing.T) {
 	for _, version := range []string{"9.0.0", fixture.Version} {
 		h := fixture.NewHome(t, "")
@@ -156,12 +167,10 @@ func TestNewerVersion(t *testing.T) {
 		}})
 		c := open(t, h, t.TempDir())
 		f, err := c.ScanOne(t.Context(), session(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		broken := slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 		if isNewer := version != fixture.Version; broken == isNewer || len(f.Diagnoses) == 0 {
-			t.Errorf("%s: %+v", version, f.Diagnoses)
+			t.Errorf("%s: found %+v, broken: %t", version, f.Diagnoses, broken)
 		}
 	}
 }
@@ -187,18 +196,16 @@ func TestDamages(t *testing.T) {
 			f, err := c.ScanOne(t.Context(), head)
 			unknown := slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "unknown-type" && d.Severity == repair.Latent })
 			if err != nil || unknown != strings.HasPrefix(d.Name, "unknown ") {
-				t.Errorf("a type that is not known: %t, %v", unknown, err)
+				t.Errorf("a finding about an unknown type: %t, %v", unknown, err)
 			}
 			r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Rule == "line-shared" }) {
-				t.Error("a whole record on its line is not read again")
+				t.Error("a complete record that shares its line is not read")
 			}
 			if len(r.Plan.Ops) == 0 {
 				if d.Fate != "alive" && d.Fate != "O8" && !d.Lost {
-					t.Errorf("no repair of what is %s", d.Fate)
+					t.Errorf("the session is %s, and there is no repair", d.Fate)
 				}
 				return
 			}
@@ -219,14 +226,10 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// TestLock checks that mend changes nothing while a process holds the lock of the session.
+// TestLock: mend changes nothing while a process holds the lock of the session.
 func TestLock(t *testing.T) {
 	h := fixture.NewHome(t, "")
-	for _, d := range fixture.Damages() {
-		if d.Name == "reasoning without id" {
-			h.Damage(d)
-		}
-	}
+	h.Damage(fixture.ByName("reasoning without id"))
 	c := open(t, h, t.TempDir())
 	head, before := session(t, c), files(t, h)
 	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
@@ -241,11 +244,11 @@ func TestLock(t *testing.T) {
 			t.Errorf("force %t: error %v, want that the session is in use", force, err)
 		}
 		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
-			t.Errorf("it was changed: %s", diff)
+			t.Errorf("the session was changed: %s", diff)
 		}
 	}
 	if _, err := c.ProposeRepair(t.Context(), head, repair.Request{}); err == nil {
-		t.Error("a repair is planned of a session that is open")
+		t.Error("a repair is planned for a session that is open")
 	}
 	unlock()
 	apply(t, c, r.Plan)
@@ -255,24 +258,24 @@ func TestLock(t *testing.T) {
 }
 
 // TestRestore restores a rollout that is missing, cut or full of NUL bytes, and changes nothing if nothing is lost. The
-// program may have compressed the rollout before or after the copy; the restored one is not compressed.
+// program may have compressed the rollout before or after it was kept; the restored one is not compressed.
 func TestRestore(t *testing.T) {
 	packed := fixture.Compress(testdata.Codex)
 	for _, c := range []struct {
-		name      string
-		then      bool // it was compressed when it was kept
-		now       []byte
-		nowPacked bool
-		want      int // ops
+		name       string
+		keptPacked bool
+		now        []byte // nil: the rollout is missing
+		nowPacked  bool
+		want       int // ops
 	}{
-		{"gone", false, nil, false, 1},
+		{"missing", false, nil, false, 1},
 		{"cut", false, testdata.Codex[:len(testdata.Codex)/2], false, 1},
 		{"NUL", false, make([]byte, 100), false, 1},
 		{"same", false, testdata.Codex, false, 0},
-		{"went on", false, append(slices.Clone(testdata.Codex), "{}\n"...), false, 0},
+		{"continued", false, append(slices.Clone(testdata.Codex), "{}\n"...), false, 0},
 		{"compressed since", false, packed, true, 0},
 		{"compressed and cut since", false, packed[:len(packed)/2], true, 2},
-		{"compressed, gone", true, nil, false, 1},
+		{"compressed, missing", true, nil, false, 1},
 		{"compressed, same", true, packed, true, 0},
 		{"compressed, cut", true, packed[:len(packed)/2], true, 2},
 		{"compressed, overwritten", true, []byte("garbage"), true, 2},
@@ -283,9 +286,7 @@ func TestRestore(t *testing.T) {
 			h := fixture.NewHome(t, "")
 			put := func(data []byte, compressed bool) {
 				for _, end := range []string{"", ".zst"} {
-					if err := os.RemoveAll(h.Rollout() + end); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.RemoveAll(h.Rollout()+end))
 				}
 				name := fixture.File
 				if compressed {
@@ -295,13 +296,11 @@ func TestRestore(t *testing.T) {
 					h.Write(name, data)
 				}
 			}
-			if c.then {
+			if c.keptPacked {
 				put(packed, true)
 			}
 			s, err := openStore(h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			head := session(t, open(t, h, t.TempDir()))
 			copied, err := s.Copy(t.Context(), head)
 			if err != nil || copied.Messages != 8 || len(copied.Unread) > 0 {
@@ -311,7 +310,7 @@ func TestRestore(t *testing.T) {
 			if c.now != nil {
 				head = session(t, open(t, h, t.TempDir()))
 				if now, err := s.Copy(t.Context(), head); err == nil && (len(now.Unread) > 0) != (c.nowPacked && c.want > 0) {
-					t.Errorf("a copy of it now lacks %q", now.Unread)
+					t.Errorf("a copy of the current rollout lacks %q", now.Unread)
 				}
 			}
 			before := files(t, h)
@@ -326,7 +325,7 @@ func TestRestore(t *testing.T) {
 			o := open(t, h, t.TempDir())
 			id := apply(t, o, change.Plan{Session: head.ID, Ops: restored.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
 			if now := files(t, h); now[h.Rollout()] != string(testdata.Codex) || len(now) != 2 {
-				t.Errorf("the rollout has %d bytes, want %d, and there are %d", len(now[h.Rollout()]), len(testdata.Codex), len(now)-1)
+				t.Errorf("there are %d rollouts, and this one has %d bytes, want %d", len(now)-1, len(now[h.Rollout()]), len(testdata.Codex))
 			}
 			if got := predictFate(t, o, session(t, o)); got != "alive" {
 				t.Errorf("after the restore it is %s", got)
@@ -339,14 +338,12 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreWithoutID restores the copy of a rollout without its first record, which a repair has written since: the
-// session has not continued, so it needs no force.
+// TestRestoreWithoutID: the copy lacks the first record, which a repair wrote later. The session has not continued since,
+// so the restore needs no force.
 func TestRestoreWithoutID(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	s, err := openStore(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := session(t, open(t, h, t.TempDir()))
 	_, rest, _ := bytes.Cut(testdata.Codex, []byte("\n"))
 	kept := []change.Op{{Ref: head.Ref, Post: &change.Image{Data: rest}}}
@@ -360,16 +357,12 @@ func TestRestoreWithoutID(t *testing.T) {
 // rollout is not moved.
 func TestMoveCompressed(t *testing.T) {
 	h := fixture.NewHome(t, "")
-	if err := os.Remove(h.Rollout()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(h.Rollout()))
 	packed, to := fixture.Compress(testdata.Codex), t.TempDir()
 	for cut, want := range map[int]bool{len(packed): true, len(packed) / 2: false} {
 		h.Write(fixture.File+".zst", packed[:cut])
 		s, err := openStore(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := open(t, h, t.TempDir())
 		before := files(t, h)
 		var plan change.Plan
@@ -386,7 +379,7 @@ func TestMoveCompressed(t *testing.T) {
 		id := apply(t, c, plan)
 		head := session(t, c)
 		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
-			t.Errorf("it is of %s, in %d rollouts", head.Directory, len(now)-1)
+			t.Errorf("the session is in %s, in %d rollouts", head.Directory, len(now)-1)
 		}
 		if got := predictFate(t, c, head); got != "alive" {
 			t.Errorf("after the move it is %s", got)
@@ -398,21 +391,17 @@ func TestMoveCompressed(t *testing.T) {
 	}
 }
 
-// TestRowOfCopiedFolder has a copied folder whose row names the compressed rollout in the original folder. mend must
-// not treat that rollout as missing.
+// TestRowOfCopiedFolder: the row in a copied folder names the rollout in the original folder, which may be compressed.
+// That rollout does not count as missing.
 func TestRowOfCopiedFolder(t *testing.T) {
 	for _, suffix := range []string{"", ".zst"} {
 		h := fixture.NewHome(t, "")
 		other := filepath.Join(t.TempDir(), filepath.Base(fixture.File))
-		h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '" + other + "')")
-		if err := os.WriteFile(other+suffix, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		createIndex(h, other)
+		must(t, os.WriteFile(other+suffix, []byte("x"), 0o600))
 		c := open(t, h, t.TempDir())
 		k, err := c.Case(t.Context(), session(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var found []string
 		for _, f := range k.Findings().All() {
 			found = append(found, f.Code)
@@ -423,20 +412,15 @@ func TestRowOfCopiedFolder(t *testing.T) {
 	}
 }
 
-// TestLinkedHome: the path in the row now leads through a link, for example because dotfiles are linked. It is the same
-// file.
+// TestLinkedHome: a path in the row that leads to the rollout through a link, as with linked dotfiles, is not a finding.
 func TestLinkedHome(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	link := filepath.Join(t.TempDir(), "codex")
-	if err := os.Symlink(h.Root(), link); err != nil {
-		t.Fatal(err)
-	}
-	h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '" + filepath.Join(link, fixture.File) + "')")
+	must(t, os.Symlink(h.Root(), link))
+	createIndex(h, filepath.Join(link, fixture.File))
 	c := open(t, h, t.TempDir())
 	k, err := c.Case(t.Context(), session(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range k.Findings().All() {
 		if strings.HasPrefix(f.Code, "thread-elsewhere") || f.Code == "thread-path" {
 			t.Errorf("found %s: %s", f.Code, f.Detail)
@@ -447,22 +431,18 @@ func TestLinkedHome(t *testing.T) {
 // TestFolderNamedLikePattern: the index is found in a folder whose name looks like a glob pattern.
 func TestFolderNamedLikePattern(t *testing.T) {
 	h := fixture.NewHome(t, "")
-	h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, name TEXT); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl', 'as the row says')")
+	createIndex(h, "/nowhere.jsonl")
+	h.SQL("UPDATE threads SET name = 'a name in the row'")
 	root := filepath.Join(t.TempDir(), "[x]")
-	if err := os.Rename(h.Root(), root); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(h.Root(), root))
 	s, err := codex.Agent{}.Open(agent.Located{Path: root}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if heads, err := s.List(t.Context()); err != nil || len(heads) != 1 || heads[0].Title != "as the row says" {
+	must(t, err)
+	if heads, err := s.List(t.Context()); err != nil || len(heads) != 1 || heads[0].Title != "a name in the row" {
 		t.Errorf("List: %v, %v", heads, err)
 	}
 }
 
-// TestClean: a session is removed with its row, although the table has the triggers of Codex. An undo restores
-// both.
+// TestClean: a session is removed with its row, although the table has Codex's triggers. An undo restores both.
 func TestClean(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	h.SQL(`CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL, created_at_ms INTEGER);
@@ -477,11 +457,9 @@ func TestClean(t *testing.T) {
 		id = apply(t, c, p)
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rows := h.Rows(); rows != "" || len(files(t, h)) > 1 { // the rows are one of them
-		t.Errorf("after the clean there are %d files and the rows %q", len(files(t, h)), rows)
+	must(t, err)
+	if rows := h.Rows(); rows != "" || len(files(t, h)) > 1 { // files has one entry for the rows
+		t.Errorf("after the clean there are %d rollouts and the rows %q", len(files(t, h))-1, rows)
 	}
 	undo(t, c, id)
 	if diff := gocmp.Diff(before, files(t, h)); diff != "" {
@@ -489,7 +467,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestGrowth: for a rollout that repeats its lines, twice as many lines take about twice the time.
+// TestGrowth: a rollout with twice the lines takes at most three times the allocations to examine.
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
 	var allocs [2]float64
@@ -497,13 +475,9 @@ func TestGrowth(t *testing.T) {
 		h := fixture.NewHome(t, "")
 		h.Write(fixture.File, []byte(head+"\n"+strings.Repeat(rest, times)))
 		s, err := codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		heads, err := s.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		allocs[i] = testing.AllocsPerRun(1, func() {
 			if x, err := s.Examine(t.Context(), heads[0], repair.Options{}); err != nil || len(x.Diagnoses) < 15*times {
 				t.Errorf("%d findings, error %v", len(x.Diagnoses), err)
@@ -511,23 +485,22 @@ func TestGrowth(t *testing.T) {
 		})
 	}
 	if allocs[1] > 3*allocs[0] {
-		t.Errorf("%d times as many allocations for twice the lines: %.0f, then %.0f", int(allocs[1]/allocs[0]), allocs[0], allocs[1])
+		t.Errorf("%.0f allocations, and %.0f for twice the lines", allocs[0], allocs[1])
 	}
-	t.Log(allocs)
 }
 
-// TestProviders reads which model providers Codex has. The session belongs to the provider fake.
+// TestProviders: a session of the provider fake is a finding if the settings do not have fake, or use another provider.
 func TestProviders(t *testing.T) {
 	const fake, other = "[model_providers.fake]\nname = \"x\"\n", "[model_providers.other]\nname = \"x\"\n"
 	for _, c := range []struct{ name, config, profile, want string }{
 		{"in use", "model_provider = \"fake\"\n" + fake, "", ""},
-		{"none", "", "", "provider-gone"},
+		{"no provider", "", "", "provider-gone"},
 		{"another one", "model_provider = \"other\"\n" + other + fake, "", "provider-other"},
 		{"a built-in one", "model_provider = \"ollama\"\n" + fake, "", "provider-other"},
 		{"not configured", "model_provider = \"other\"\n" + other, "", "provider-gone"},
 		{"of a profile", "model_provider = \"other\"\n" + other, "model_provider = \"fake\"\n" + fake, "provider-other"},
-		{"settings of no form", "model_provider = [\n", "", ""},
-		{"a profile of no form", "model_provider = \"other\"\n" + other, "[", ""},
+		{"invalid settings", "model_provider = [\n", "", ""},
+		{"an invalid profile", "model_provider = \"other\"\n" + other, "[", ""},
 		{"the one in use is not configured", "model_provider = \"other\"\n", "", ""},
 	} {
 		h := fixture.NewHome(t, "")
@@ -547,16 +520,14 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestForks: a fork has its beginning in the rollout of another session. It is broken without that session, also if a
-// fork is between them, while the provider refuses what it got from there, and if a change of that session has moved the
-// byte where its beginning ends. That session cannot be removed alone.
+// TestForks: the beginning of a fork is in the rollout of another session, its base. A fork, and a fork of it, are broken
+// if the base is missing, while the provider refuses the base's content, and if a change of the base moves the byte where
+// the fork's beginning ends. A base cannot be removed alone.
 func TestForks(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	fork := func(id, base, file string, at int) string {
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name := "sessions/2026/11/23/rollout-2026-11-23T10-00-00-" + id + ".jsonl"
 		h.Write(name, fmt.Appendf(nil,
 			`{"timestamp":"2026-11-23T10:00:00.000Z","ordinal":%[3]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-23T10:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[2]q,"end_ordinal_exclusive":%[3]d,"end_byte_offset":%[5]d}}}
@@ -587,9 +558,7 @@ func TestForks(t *testing.T) {
 
 	c := open(t, h, journal)
 	heads, err := c.Sessions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	base := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.Base != "" })
 	if _, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: base}); err == nil {
 		t.Error("a session with a fork can be removed alone")
@@ -598,9 +567,7 @@ func TestForks(t *testing.T) {
 		t.Errorf("a session cannot be removed with its forks: %v", err)
 	}
 	for before, want := range map[time.Time]int{time.Now().Add(time.Hour): 3, time.Now().Add(-time.Hour): 0} {
-		if err := os.Chtimes(h.Rollout(), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(h.Rollout(), time.Time{}, time.Now().Add(-2*time.Hour)))
 		all, _, err := c.Select(t.Context(), mend.Selection{Before: before})
 		if len(all) != want || err != nil {
 			t.Errorf("Select(%v) = %d sessions, %v, want %d", before, len(all), err, want)
@@ -615,20 +582,16 @@ func TestForks(t *testing.T) {
 		c = open(t, h, journal)
 		i := slices.IndexFunc(heads, func(h change.Head) bool { return h.Base == base })
 		r, err := c.ProposeRepair(t.Context(), heads[i], repair.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, apply(t, c, r.Plan))
 	}
 	fix("")
 	check("repaired", map[string]string{first: "fork-offset"})
 	fix(testdata.CodexSession)
-	check("its fork repaired", map[string]string{})
+	check("base and fork repaired", map[string]string{})
 	undo(t, c, ids[1])
 	undo(t, c, ids[0])
 	check("damaged again", map[string]string{first: "fork-refused", second: "fork-refused"})
-	if err := os.Remove(h.Rollout()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(h.Rollout()))
 	check("gone", map[string]string{first: "fork-base", second: "fork-base"})
 }

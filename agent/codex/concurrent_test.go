@@ -9,15 +9,13 @@ import (
 	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
 	"mend/repair"
-	"mend/testdata"
 )
 
-// TestConcurrentRepairs runs the same repair in two processes of mend at once, with the same journal. One changes the
+// TestConcurrentRepairs runs the same repair with two clients at once, with the same journal. One changes the
 // rollout and its row; the other fails because the session has changed or is in use. One undo restores everything.
 func TestConcurrentRepairs(t *testing.T) {
 	h := fixture.NewHome(t, "")
-	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
-		"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")
+	createIndex(h, "/nowhere.jsonl")
 	h.Damage(fixture.ByName("answer twice"))
 	before, journal := files(t, h), t.TempDir()
 	var all []*mend.Store
@@ -40,7 +38,7 @@ func TestConcurrentRepairs(t *testing.T) {
 	}
 	work.Wait()
 	if (errs[0] == nil) == (errs[1] == nil) {
-		t.Fatalf("the repairs end with %v and %v, want one of them done", errs[0], errs[1])
+		t.Fatalf("the repairs end with %v and %v, want one error", errs[0], errs[1])
 	}
 	done := 0
 	if errs[0] != nil {

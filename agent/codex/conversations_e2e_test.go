@@ -34,19 +34,17 @@ func TestRealConversations(t *testing.T) {
 	}
 	all := map[string][]byte{} // by name below the folder of Codex
 	var issued [][]byte
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, member := range []string{"model_provider", "model_provider_id"} { // the only one of the test
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		must(t, err)
+		for _, member := range []string{"model_provider", "model_provider_id"} { // fake is the only provider of the test
 			data = bytes.ReplaceAll(data, []byte(`"`+member+`":"openai"`), []byte(`"`+member+`":"fake"`))
 		}
-		for _, member := range []string{`"subagent":"review"`, `"multi_agent_version":"disabled"`, `"multi_agent_version":"v2"`} { // names that Codex uses
+		for _, member := range []string{`"subagent":"review"`, `"multi_agent_version":"disabled"`, `"multi_agent_version":"v2"`} { // Codex interprets these
 			name, value, _ := strings.Cut(member, ":")
 			data = bytes.ReplaceAll(data, []byte(name+`:"`+strings.Repeat("x", len(value)-2)+`"`), []byte(member))
 		}
-		name, _ = filepath.Rel(filepath.Join(folder, ".codex"), name) // found below it
+		name, _ := filepath.Rel(filepath.Join(folder, ".codex"), path) // cannot fail: it was found there
 		all[name], issued = data, append(issued, data)
 	}
 	h := fixture.NewHome(t, exe, issued...)
@@ -69,16 +67,16 @@ func TestRealConversations(t *testing.T) {
 			want, items := predictFate(t, c, head), identities(forecast(t, c, head))
 			seen := h.Prompt(head.ID, "one more")
 			if seen.Fate() != want || want != "alive" && want != "O8" { // in some, the encrypted content was made anonymous
-				t.Errorf("mend predicts %s, and it is %s: %s", want, seen.Fate(), seen.Message+seen.Output)
+				t.Errorf("mend predicts %s, and the session is %s: %s", want, seen.Fate(), seen.Message+seen.Output)
 			}
 			if diff := gocmp.Diff(items, identities(seen.Items)); diff != "" {
-				t.Errorf("the request has %d items and is another one (-predicted +seen):\n%s", len(seen.Items), diff)
+				t.Errorf("the request has %d items, and differs (-predicted +seen):\n%s", len(seen.Items), diff)
 			}
 		})
 	}
 }
 
-// identities returns the values that distinguish items, because all their texts are the same.
+// identities returns the values that distinguish items. Their texts do not: each text is a row of the letter x.
 func identities(items []string) (all []string) {
 	for _, raw := range items {
 		var it struct {

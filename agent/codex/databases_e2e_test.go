@@ -15,8 +15,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealDatabases: if mend finds a database unusable, the real program cannot continue a session until the database
-// is put aside. If mend finds it usable, Codex continues the session.
+// TestRealDatabases: if mend finds a database unusable, the real program cannot continue a session until the database is
+// set aside. If mend finds it usable, Codex continues the session.
 func TestRealDatabases(t *testing.T) {
 	storetest.Long(t)
 	header := func(path string) error {
@@ -53,26 +53,22 @@ func TestRealDatabases(t *testing.T) {
 				t.Fatalf("without damage it is %s: %s", r.Fate(), r.Output)
 			}
 			path := filepath.Join(h.Root(), c.file)
-			if err := errors.Join(run("SELECT 1")(path), c.damage(path)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(run("SELECT 1")(path), c.damage(path)))
 			m := open(t, h, t.TempDir())
 			if err := m.CheckFile(t.Context(), 0); (err == nil) != c.alive {
-				t.Errorf("CheckFile: %v, want it usable: %t", err, c.alive)
+				t.Errorf("CheckFile: %v, want usable: %t", err, c.alive)
 			}
 			if r := h.Prompt(testdata.CodexSession, "two"); (r.Fate() == "alive") != c.alive {
-				t.Errorf("with it the session is %s: %s", r.Fate(), r.Output)
+				t.Errorf("with the damaged database the session is %s: %s", r.Fate(), r.Output)
 			}
 			if c.alive {
 				return
 			}
 			s, err := m.ProposeSalvage(t.Context(), false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			apply(t, m, s.Plan)
 			if r := h.Prompt(testdata.CodexSession, "three"); r.Fate() != "alive" {
-				t.Errorf("after it was set aside the session is %s: %s", r.Fate(), r.Output)
+				t.Errorf("after the database was set aside the session is %s: %s", r.Fate(), r.Output)
 			}
 		})
 	}

@@ -24,12 +24,10 @@ func makeDatabase(t *testing.T, path, checksum string, sql ...string) {
 			INSERT INTO _sqlx_migrations VALUES (1, 1, x'%s')`, checksum)
 		err = errors.Join(db.Exec(text+"; "+strings.Join(sql, "; ")), db.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
-// TestDatabases: mend finds the databases that Codex 0.171.0 cannot use but can create again, and puts them aside; an
+// TestDatabases: mend finds the databases that Codex 0.171.0 cannot use but can create again, and sets them aside; an
 // undo restores them. It does not touch usable ones. The checksums and the expected results come from the real program.
 func TestDatabases(t *testing.T) {
 	overwrite := func(at int64, n int) func(string) error {
@@ -66,14 +64,12 @@ func TestDatabases(t *testing.T) {
 				}
 				makeDatabase(t, path, checksum, c.sql)
 				if c.damage != nil {
-					if err := c.damage(path); err != nil {
-						t.Fatal(err)
-					}
+					must(t, c.damage(path))
 				}
 				m := open(t, h, t.TempDir())
-				session(t, m) // it is listed in any case
+				session(t, m) // the session is listed in any case
 				if err := m.CheckAccess(); err != nil {
-					t.Errorf("CheckAccess: %v: it stops all of Codex", err)
+					t.Errorf("CheckAccess: %v", err)
 				}
 				err := m.CheckFile(t.Context(), 0)
 				if _, damaged := errors.AsType[*change.DamagedError](err); damaged != c.unusable {
@@ -83,26 +79,22 @@ func TestDatabases(t *testing.T) {
 					return
 				}
 				before, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if _, err := m.ProposeSalvage(t.Context(), true, nil); err != nil {
 					t.Errorf("dry run: %v", err)
 				}
 				s, err := m.ProposeSalvage(t.Context(), false, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				id := apply(t, m, s.Plan)
 				if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("it is not set aside: %v", err)
+					t.Errorf("the database is not set aside: %v", err)
 				}
 				if err := m.CheckFile(t.Context(), 0); err != nil {
-					t.Errorf("after it: %v", err)
+					t.Errorf("CheckFile after the salvage: %v", err)
 				}
 				undo(t, m, id)
 				if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
-					t.Errorf("after the undo it is not as it was: %v", err)
+					t.Errorf("after the undo the database has other bytes: %v", err)
 				}
 			})
 		}

@@ -33,14 +33,10 @@ func TestRealForks(t *testing.T) {
 		}
 		c := open(t, h, t.TempDir())
 		heads, err := c.Sessions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		base := slices.IndexFunc(heads, func(h change.Head) bool { return h.Base == "" })
 		trimmed, err := c.ProposeTrim(t.Context(), heads[base], repair.TrimRequest{Hard: true, Goal: 1, KeepTurns: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		apply(t, c, trimmed.Plan)
 		check := func(when, want string, later bool) {
 			t.Helper()
@@ -48,7 +44,7 @@ func TestRealForks(t *testing.T) {
 			got := h.Prompt(fork, "what follows")
 			sent := strings.Join(got.Items, "\n")
 			if got.Fate() != want || strings.Contains(sent, "later in base") != later || want == "alive" && !strings.Contains(sent, "in the fork") {
-				t.Errorf("%s, %s: it is %s: %s\n%s", name, when, got.Fate(), got.Output, sent)
+				t.Errorf("%s, %s: the fork is %s: %s\n%s", name, when, got.Fate(), got.Output, sent)
 			}
 		}
 		check("after the change", fate, fate == "alive")
@@ -57,9 +53,7 @@ func TestRealForks(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, k, err)
 		}
 		r, err := c.ProposeRepair(t.Context(), heads[1-base], repair.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		apply(t, c, r.Plan)
 		check("after the repair", "alive", false)
 	}

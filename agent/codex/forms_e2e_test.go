@@ -23,16 +23,14 @@ func TestRealForms(t *testing.T) {
 	}
 	const file = "rollout/testdata/forms.txt"
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := newHome(t)
 	restore := h.Save()
 	id, ordinal := regexp.MustCompile(`form\d{4}`), regexp.MustCompile(`"ordinal":\d+,`)
 	ask := func(do func(r *fixture.Rollout)) fixture.Reply {
 		restore()
 		h.Damage(fixture.Damage{Do: func(r *fixture.Rollout) {
-			last := ordinal.ReplaceAll(r.Lines[len(r.Lines)-1], []byte(`"ordinal":99999,`)) // Codex needs one there
+			last := ordinal.ReplaceAll(r.Lines[len(r.Lines)-1], []byte(`"ordinal":99999,`)) // Codex needs an ordinal in the last line
 			do(r)
 			r.Lines = append(r.Lines, last)
 		}})
@@ -69,12 +67,10 @@ func TestRealForms(t *testing.T) {
 		}
 		state := map[bool]string{true: "read", false: "skipped"}[read]
 		if lines[i] = state + " " + record; state != previous && !*updateForms {
-			t.Errorf("it is %s, and not %s: %s", state, previous, record)
+			t.Errorf("a record is %s, want %s: %s", state, previous, record)
 		}
 	}
 	if *updateForms {
-		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil { //nolint:gosec // a file of the repository
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644)) //nolint:gosec // a file of the repository
 	}
 }

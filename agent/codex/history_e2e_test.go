@@ -19,8 +19,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealHistory: after a repair, its undo, its redo and a trim Codex shows the whole session and what follows. It
-// has shown the damaged session before, and continues at an offset in the rollout.
+// TestRealHistory: Codex has shown a damaged session, and stored what it showed with an offset in the rollout. After a
+// repair, its undo and its redo Codex shows the whole session and the later prompts.
 func TestRealHistory(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -35,14 +35,12 @@ func TestRealHistory(t *testing.T) {
 	} {
 		t.Run(d.Name, func(t *testing.T) {
 			if testing.Short() && d.Name != "an ordinal twice" {
-				t.Skip("one is the sample")
+				t.Skip("a short run has one case")
 			}
 			restore()
 			all, _ := filepath.Glob(filepath.Join(h.Root(), "thread_history_1.sqlite*"))
 			for _, file := range all {
-				if err := os.Remove(file); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(file))
 			}
 			h.Damage(d)
 			h.Prompt(testdata.CodexSession, "one more")
@@ -68,7 +66,7 @@ func TestRealHistory(t *testing.T) {
 			prompt := func(text string) {
 				t.Helper()
 				if got := h.Prompt(testdata.CodexSession, text); got.Fate() != "alive" {
-					t.Fatalf("it is %s: %s", got.Fate(), got.Output)
+					t.Fatalf("the session is %s: %s", got.Fate(), got.Output)
 				}
 				shown = append(shown, text)
 				screen(shown[len(shown)-4:]...)
@@ -85,16 +83,12 @@ func TestRealHistory(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				e, err = c.Apply(t.Context(), r.Plan)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			screen(shown...)
 			prompt("two more")
 			for _, redo := range []bool{false, true} {
 				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}, Redo: redo})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				apply(t, c, p)
 				if redo {
 					screen(shown...)

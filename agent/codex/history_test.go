@@ -10,18 +10,16 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/agent"
-	"mend/agent/codex"
 	"mend/change"
-	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
 
 const historyFile = "thread_history_1.sqlite"
 
-// historySchema is the schema of Codex 0.171.0, without indexes that do not matter to a change.
+// historySchema is the schema of Codex 0.171.0, without the indexes that no change uses.
 const historySchema = `PRAGMA journal_mode = wal;
 CREATE TABLE thread_turns (thread_id TEXT NOT NULL, turn_id TEXT NOT NULL, rollout_ordinal INTEGER NOT NULL, status TEXT NOT NULL, PRIMARY KEY (thread_id, turn_id));
 CREATE UNIQUE INDEX idx_thread_turns_page ON thread_turns(thread_id, rollout_ordinal);
@@ -32,7 +30,7 @@ CREATE TABLE thread_realtime_items (thread_id TEXT NOT NULL, item_id TEXT NOT NU
 CREATE TRIGGER thread_realtime_items_projection_cleanup AFTER DELETE ON thread_history_projection_state
 BEGIN DELETE FROM thread_realtime_items WHERE thread_id = OLD.thread_id; END;`
 
-// showSession writes what the agent shows of a session, with a text.
+// showSession writes the rows that Codex writes when it shows a session, with a text.
 func showSession(t *testing.T, h *fixture.Home, id, text string) {
 	t.Helper()
 	queryHistory(t, h, strings.NewReplacer("ID", id, "TEXT", text).Replace(`DELETE FROM thread_turns WHERE thread_id = 'ID'; DELETE FROM thread_items WHERE thread_id = 'ID';
@@ -70,7 +68,7 @@ func queryHistory(t *testing.T, h *fixture.Home, sql string) (rows []string) {
 	return rows
 }
 
-// newShownHome returns a home with a damaged session that the agent has shown, and the rows of another session.
+// newShownHome returns a home with a damaged session that Codex has shown, and the rows of another session.
 func newShownHome(t *testing.T) (h *fixture.Home, other []string) {
 	t.Helper()
 	h = fixture.NewHome(t, "")
@@ -82,8 +80,8 @@ func newShownHome(t *testing.T) (h *fixture.Home, other []string) {
 	return h, other
 }
 
-// TestShownHistory: a change of a rollout deletes what the agent shows of that session, so that it derives it again, and an
-// undo restores it, whatever the agent has derived since.
+// TestShownHistory: a change of a rollout deletes the rows that Codex shows of that session, so that Codex derives them
+// again. An undo restores the rows, whatever Codex has derived since.
 func TestShownHistory(t *testing.T) {
 	h, other := newShownHome(t)
 	first := queryHistory(t, h, "")
@@ -110,13 +108,11 @@ func TestShownHistory(t *testing.T) {
 	id = fix()
 	showSession(t, h, testdata.CodexSession, "second")
 	undo(t, c, id)
-	want("after an undo, when the agent has shown the session since", first)
+	want("after an undo, when Codex has shown the repaired session", first)
 
 	// A process is killed after it has changed the rollout.
 	r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, staged := commit(t, h, r.Plan)
 	showSession(t, h, testdata.CodexSession, "first")
 	if out, err := w.Settle(t.Context(), staged); err != nil || out.State != change.Committed {
@@ -124,37 +120,22 @@ func TestShownHistory(t *testing.T) {
 	}
 	want("after a recovery", other)
 
-	if err := os.WriteFile(filepath.Join(h.Root(), historyFile), []byte("no database"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(h.Root(), historyFile), []byte("no database"), 0o600))
 	h.Damage(fixture.ByName("prompt twice"))
-	fix() // what cannot be read stays
+	fix() // a file that is not a database does not stop a repair
 }
 
-// TestShownHistoryCut stops a repair at each call that changes the disk. After the recovery the rollout is as before, with
-// what the agent showed of it, or it is repaired, and the agent shows it from the beginning.
+// TestShownHistoryCut cuts a repair at each call that changes the disk. After the recovery the rollout is as before, with
+// the rows that Codex showed of it, or it is repaired, without these rows.
 func TestShownHistoryCut(t *testing.T) {
-	for cut := 1; ; cut++ {
+	for cut := 0; ; cut++ {
 		h, other := newShownHome(t)
 		journal, before, first := t.TempDir(), files(t, h)[h.Rollout()], queryHistory(t, h, "")
-		n := 0
-		step := func(call string) error {
-			if n++; n > cut {
-				return errors.New("cut at " + call)
-			}
-			return nil
-		}
-		c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{Step: step}}, Store: h.Root(), Journal: mend.OpenJournal(journal)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fault := storetest.Fault{At: cut}
+		c := openWithStep(t, h, journal, fault.Step)
 		r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n = 0
+		must(t, err)
 		_, err = c.Apply(t.Context(), r.Plan)
-		calls := n
 		if _, rerr := open(t, h, journal).Recover(t.Context(), false); rerr != nil {
 			t.Errorf("cut at call %d: recovering: %v", cut, rerr)
 		}
@@ -162,15 +143,14 @@ func TestShownHistoryCut(t *testing.T) {
 		if repaired {
 			want = other
 		}
-		failed := err == nil && calls > cut // only to delete what is shown: the repair is done
-		if d := gocmp.Diff(want, queryHistory(t, h, "")); d != "" && !failed {
+		rowsLeft := err == nil && fault.Hit() // only the deletion of the rows failed
+		if d := gocmp.Diff(want, queryHistory(t, h, "")); d != "" && !rowsLeft {
 			t.Errorf("cut at call %d: %s", cut, d)
 		}
-		if calls <= cut {
+		if !fault.Hit() {
 			if err != nil || !repaired {
 				t.Errorf("repaired: %t, %v", repaired, err)
 			}
-			t.Logf("%d calls", calls)
 			return
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"mend/agent"
 )
 
-// A lock that the system attributes to no process, as one of another container, is not said to be of process 0.
+// TestBusyWithoutProcess: the reason for a lock that the system attributes to no process, as a lock of another container,
+// does not name process 0.
 func TestBusyWithoutProcess(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, locks, "x.lock")
@@ -29,7 +30,7 @@ func TestBusyWithoutProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil { // has no process
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil { // a lock of the open file
 		t.Fatal(err)
 	}
 	if why := st.(*store).whyBusy("x"); why == "" || strings.Contains(why, "process 0") {

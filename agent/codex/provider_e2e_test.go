@@ -61,23 +61,21 @@ func TestRealProvider(t *testing.T) {
 			before, damaged := files(t, h), h.Save()
 			s := open(t, h, t.TempDir())
 			k, err := s.Case(t.Context(), session(t, s))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found := ""
 			for _, f := range k.Findings().All() {
 				found += f.Code
 			}
 			seen := h.Prompt(testdata.CodexSession, "one more")
 			if found != c.rule || (seen.Fate() == "alive") != (c.rule == "") || !strings.Contains(seen.Output, c.error) {
-				t.Fatalf("found %q, want %q; it is %s: %s", found, c.rule, seen.Fate(), seen.Output)
+				t.Fatalf("found %q, want %q; the session is %s: %s", found, c.rule, seen.Fate(), seen.Output)
 			}
 			if c.rule == "" {
 				return
 			}
 			damaged()
 			text := "which is no longer configured"
-			if c.rule == "provider-other" { // Codex continues it on the screen
+			if c.rule == "provider-other" { // Codex continues the session on the screen
 				text = "Worked for"
 			}
 			shown, kill := h.Screen(func(shown string) bool { return strings.Contains(shown, text) }, "resume", "--no-daemon", testdata.CodexSession)
@@ -91,16 +89,14 @@ func TestRealProvider(t *testing.T) {
 				t.Errorf("the error is of the class %q", e.Class)
 			}
 			r, err := s.ProposeRepair(t.Context(), session(t, s), repair.Request{Error: &e})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			id := apply(t, s, r.Plan)
 			fixed := h.Save()
 			if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
 				t.Errorf("after the repair it is %s: %s", seen.Fate(), seen.Output)
 			}
 			fixed()
-			if c.index { // Codex rebuilds it from the rollout
+			if c.index { // Codex rebuilds the index from the rollout
 				h.Damage(fixture.ByName("no databases"))
 				if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
 					t.Errorf("after the repair, without an index, it is %s: %s", seen.Fate(), seen.Output)
@@ -109,7 +105,7 @@ func TestRealProvider(t *testing.T) {
 			}
 			undo(t, s, id)
 			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
-				t.Errorf("after the undo the store is another one: %s", diff)
+				t.Errorf("after the undo the store differs: %s", diff)
 			}
 			if seen := h.Prompt(testdata.CodexSession, "one more"); !strings.Contains(seen.Output, c.error) {
 				t.Errorf("after the undo it is %s: %s", seen.Fate(), seen.Output)

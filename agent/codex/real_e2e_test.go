@@ -22,7 +22,7 @@ import (
 
 var (
 	version = flag.String("codex", fixture.Version, "the version of Codex to run")
-	only    = flag.String("only", "", "the damages to make: those with this in their names")
+	only    = flag.String("only", "", "make only the damages with this text in their names")
 )
 
 func newHome(t *testing.T) *fixture.Home {
@@ -38,11 +38,13 @@ func newHome(t *testing.T) *fixture.Home {
 	return h
 }
 
+// TestRealDamages: mend predicts the request and the result of each damage. After the repair Codex continues the session,
+// and sends all content that the damage did not remove. An undo restores each byte.
 func TestRealDamages(t *testing.T) {
 	h := newHome(t)
 	restore := h.Save()
 	healthy := h.Prompt(testdata.CodexSession, "one more")
-	lives, all := 0, 0
+	revived, dead := 0, 0
 	for _, d := range fixture.Damages() {
 		if !strings.Contains(d.Name, *only) || testing.Short() && !fixture.Everyday(d.Name) {
 			continue
@@ -60,17 +62,17 @@ func TestRealDamages(t *testing.T) {
 				want = "O8" // only the provider knows
 			}
 			if seen.Fate() != want || d.Fate != "?" && seen.Fate() != d.Fate {
-				t.Errorf("mend predicts %s, the table says %s, and it is %s: %s", want, d.Fate, seen.Fate(), seen.Output)
+				t.Errorf("mend predicts %s, the table has %s, and the session is %s: %s", want, d.Fate, seen.Fate(), seen.Output)
 			}
 			if seen.Sent && seen.Rule != "O9" {
 				if diff := gocmp.Diff(items, short(seen.Items)); diff != "" {
-					t.Errorf("the request is another one (-predicted +seen):\n%s", diff)
+					t.Errorf("the request differs (-predicted +seen):\n%s", diff)
 				}
 			}
 			restore()
 			h.Damage(d)
 			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
-				t.Fatalf("the damage is another one: %s", diff)
+				t.Fatalf("the damage differs the second time: %s", diff)
 			}
 			c = open(t, h, journal)
 			for range 2 {
@@ -81,15 +83,11 @@ func TestRealDamages(t *testing.T) {
 				}
 				head = session(t, c)
 				r, err := c.ProposeRepair(t.Context(), head, request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if len(r.Plan.Ops) == 0 {
 					break
 				}
-				if _, err := c.Apply(t.Context(), r.Plan); err != nil {
-					t.Fatal(err)
-				}
+				apply(t, c, r.Plan)
 				for _, f := range r.Fixed {
 					t.Logf("%s: %s %s", f.Rule, f.Why, f.Fix)
 				}
@@ -97,13 +95,13 @@ func TestRealDamages(t *testing.T) {
 			same := seen.Fate() == "alive" && fmt.Sprint(files(t, h)) == fmt.Sprint(before)
 			after := h.Prompt(testdata.CodexSession, "one more")
 			if seen.Fate() != "alive" {
-				all++
+				dead++
 			}
 			switch {
 			case after.Fate() == "alive" && seen.Fate() != "alive":
-				lives++
+				revived++
 			case after.Fate() != "alive" && d.Name != "empty" && d.Name != "all NUL" && d.Keeps != "everything":
-				t.Errorf("after the repair it is %s: %s", after.Fate(), after.Output+after.Message)
+				t.Errorf("after the repair the session is %s: %s", after.Fate(), after.Output+after.Message)
 			}
 			if missing := lostContents(healthy.Items, after.Items, d.Fate == "O8" || d.Fate == "O13"); len(missing) > 0 && !d.Lost && !same && d.Keeps == "" {
 				t.Errorf("after the repair the request lacks %s", strings.Join(missing, "\n"))
@@ -114,24 +112,14 @@ func TestRealDamages(t *testing.T) {
 			head = session(t, c)
 			before = files(t, h)
 			if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Latent: true}); err == nil && len(r.Plan.Ops) > 0 {
-				e, err := c.Apply(t.Context(), r.Plan)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := c.Apply(t.Context(), p); err != nil {
-					t.Fatal(err)
-				}
+				undo(t, c, apply(t, c, r.Plan))
 				if diff := gocmp.Diff(before, files(t, h)); diff != "" {
-					t.Errorf("after the undo the store is another one: %s", diff)
+					t.Errorf("after the undo the store differs: %s", diff)
 				}
 			}
 		})
 	}
-	t.Logf("%d of %d that were dead or refused live again", lives, all)
+	t.Logf("%d of %d sessions that were dead or refused work after the repair", revived, dead)
 }
 
 // expectedItems returns, in short form, the items that mend expects in the request.
@@ -144,13 +132,9 @@ func expectedItems(t *testing.T, c *mend.Store, head change.Head) []string {
 func forecast(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 	t.Helper()
 	f, err := c.Forecast(t.Context(), head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var q struct{ Input []json.RawMessage }
-	if err := json.Unmarshal(encode.JSON(openai.Provider{}, f.Request), &q); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(encode.JSON(openai.Provider{}, f.Request), &q))
 	for _, it := range q.Input[1 : len(q.Input)-1] { // without the instructions and the prompt
 		lines = append(lines, string(it))
 	}

@@ -15,8 +15,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealRestore loses a rollout in all ways, also while Codex continues with the rest. After the restore the
-// program continues the session with all earlier and later messages.
+// TestRealRestore loses a rollout, or a part of it while Codex continues with the rest. After the restore the program
+// continues the session with all earlier and later messages.
 func TestRealRestore(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -34,62 +34,52 @@ func TestRealRestore(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name      string
-		lose      func(data []byte) []byte // what is left; nil for no file
-		then      bool                     // Codex has compressed it before the copy
-		now       bool                     // Codex has compressed it after the copy
-		continues bool                     // Codex continues with the rest
+		name       string
+		lose       func(data []byte) []byte // what is left; nil for no file
+		keptPacked bool                     // Codex compressed the rollout before it was kept
+		nowPacked  bool                     // Codex compressed it later
+		continues  bool                     // Codex continues with the rest
 	}{
 		{name: "deleted", lose: func([]byte) []byte { return nil }},
 		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},
 		{name: "NUL", lose: func(data []byte) []byte { return make([]byte, len(data)) }},
 		{name: "cut in half", lose: func(data []byte) []byte { return data[:len(data)/2] }},
 		{name: "first line lost", lose: removeText(`"session_meta"`)},
-		{name: "last messages lost, goes on", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, continues: true},
-		{name: "all reasoning, calls and answers lost, goes on", lose: func(data []byte) []byte {
+		{name: "last messages lost, continued", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, continues: true},
+		{name: "all reasoning, calls and answers lost, continued", lose: func(data []byte) []byte {
 			for _, text := range []string{`"reasoning"`, `"function_call`, `"role":"assistant"`} {
 				data = removeText(text)(data)
 			}
 			return data
 		}, continues: true},
-		{name: "prompts lost, goes on", lose: removeText(`"role":"user"`), continues: true},
-		{name: "compressed, deleted", lose: func([]byte) []byte { return nil }, then: true},
-		{name: "compressed since, and cut", lose: func(data []byte) []byte { return fixture.Compress(data)[:len(data)/20] }, now: true},
+		{name: "prompts lost, continued", lose: removeText(`"role":"user"`), continues: true},
+		{name: "compressed, deleted", lose: func([]byte) []byte { return nil }, keptPacked: true},
+		{name: "compressed since, and cut", lose: func(data []byte) []byte { return fixture.Compress(data)[:len(data)/20] }, nowPacked: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			whole()
 			data, err := os.ReadFile(h.Rollout())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			put := func(data []byte, packed bool) {
-				if err := os.RemoveAll(h.Rollout()); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.RemoveAll(h.Rollout() + ".zst"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.RemoveAll(h.Rollout()))
+				must(t, os.RemoveAll(h.Rollout()+".zst"))
 				if data != nil {
 					h.Write(fixture.File+map[bool]string{true: ".zst"}[packed], data)
 				}
 			}
-			if c.then {
+			if c.keptPacked {
 				put(fixture.Compress(data), true)
 			}
 			s, err := openStore(h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			head := session(t, open(t, h, t.TempDir()))
 			copied, err := s.Copy(t.Context(), head)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			left := c.lose(data)
-			put(left, c.now)
+			put(left, c.nowPacked)
 			if c.continues {
-				if r := h.Prompt(testdata.CodexSession, "it went on"); !r.Sent {
-					t.Fatalf("it does not go on: %s", r.Output)
+				if r := h.Prompt(testdata.CodexSession, "a later prompt"); !r.Sent {
+					t.Fatalf("Codex does not continue with the rest: %s", r.Output)
 				}
 			}
 			o := open(t, h, t.TempDir())
@@ -109,8 +99,8 @@ func TestRealRestore(t *testing.T) {
 			if missing := lostContents(healthy.Items, after.Items, false); len(missing) > 0 {
 				t.Errorf("after the restore the request lacks %s", strings.Join(missing, "\n"))
 			}
-			if continued := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); continued != c.continues {
-				t.Errorf("it has the prompt since: %t, want %t", continued, c.continues)
+			if continued := strings.Contains(strings.Join(after.Items, "\n"), "a later prompt"); continued != c.continues {
+				t.Errorf("the request has the later prompt: %t, want %t", continued, c.continues)
 			}
 		})
 	}

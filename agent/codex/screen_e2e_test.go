@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealScreen checks that after a repair the picker lists a session that its row had hidden, and that mend changes
-// nothing in a session that Codex has open.
+// TestRealScreen: after a repair the picker lists a session that its row had hidden. mend changes nothing in a session
+// that Codex has open.
 func TestRealScreen(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -41,11 +41,7 @@ func TestRealScreen(t *testing.T) {
 	if shown := picker(); !lists(shown) {
 		t.Errorf("after the repair the picker does not list the session:\n%s", shown)
 	}
-	for _, d := range fixture.Damages() {
-		if d.Name == "an ordinal twice" {
-			h.Damage(d)
-		}
-	}
+	h.Damage(fixture.ByName("an ordinal twice"))
 	lock := filepath.Join(h.Root(), "thread-writer-locks", testdata.CodexSession+".lock")
 	_, kill := h.Screen(func(string) bool { _, err := os.Stat(lock); return err == nil }, "resume", "--no-daemon", testdata.CodexSession)
 	defer kill()
@@ -62,11 +58,9 @@ func TestRealScreen(t *testing.T) {
 	}
 	kill()
 	r, err = c.ProposeRepair(t.Context(), session(t, c), repair.Request{Latent: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	apply(t, c, r.Plan)
 	if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != "alive" {
-		t.Errorf("it is %s: %s", r.Fate(), r.Output)
+		t.Errorf("after the repair the session is %s: %s", r.Fate(), r.Output)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealTrimTurns sets all turns but the newest aside: Codex sends the first prompt with a note, and none of
-// the other turns. The rollout became shorter, and the screen shows the next prompts. An undo restores each byte.
+// TestRealTrimTurns sets aside all turns except the newest: Codex sends the first prompt with a note, and none of the
+// other turns. The screen shows the next prompts. An undo restores each byte.
 func TestRealTrimTurns(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)
@@ -38,7 +38,7 @@ func TestRealTrimTurns(t *testing.T) {
 	short := h.Prompt(testdata.CodexSession, "one more")
 	sent := strings.Join(short.Items, "\n")
 	if short.Fate() != "alive" || len(short.Items) >= len(long.Items) || !strings.Contains(sent, "taken out of this conversation") {
-		t.Errorf("it is %s: %d items, before %d:\n%s", short.Fate(), len(short.Items), len(long.Items), sent)
+		t.Errorf("the session is %s: %d items, before %d:\n%s", short.Fate(), len(short.Items), len(long.Items), sent)
 	}
 	for _, turn := range trimmed.Turns[1:] {
 		if strings.Contains(sent, strings.TrimSuffix(turn.Prompt, "…")) {
@@ -48,7 +48,7 @@ func TestRealTrimTurns(t *testing.T) {
 	next := ""
 	for _, next = range []string{"two more", "three more"} {
 		if got := h.Prompt(testdata.CodexSession, next); got.Fate() != "alive" {
-			t.Fatalf("it is %s: %s", got.Fate(), got.Output)
+			t.Fatalf("the session is %s: %s", got.Fate(), got.Output)
 		}
 	}
 	all := func(shown string) bool {

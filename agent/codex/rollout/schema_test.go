@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestForms checks that mend accepts the same records as the real program. TestRealForms has recorded which ones the
-// program reads.
+// TestForms: mend reads the same records as the real program, as recorded by TestRealForms.
 func TestForms(t *testing.T) {
 	text, err := os.ReadFile("testdata/forms.txt")
 	if err != nil {
@@ -16,7 +15,7 @@ func TestForms(t *testing.T) {
 	for l := range strings.Lines(string(text)) {
 		state, record, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
 		if parsed := newLine(1, []byte(record)); (parsed.kind != "") != (state == "read") {
-			t.Errorf("Codex has %s, and mend not: %s", state, record)
+			t.Errorf("Codex: %s; mend reads it: %t: %s", state, parsed.kind != "", record)
 		}
 	}
 }
