@@ -23,7 +23,8 @@ func (s stubStore) List(context.Context) ([]change.Head, error) {
 	return []change.Head{{ID: "ses_1"}}, nil
 }
 
-// A file counts for the session that it, a folder around it, or its message is named after.
+// TestSpaceOf: a file counts for a session if the file or a folder around it is named after the session or one of its
+// messages.
 func TestSpaceOf(t *testing.T) {
 	root := t.TempDir()
 	for name, size := range map[string]int{

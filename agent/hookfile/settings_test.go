@@ -11,8 +11,8 @@ import (
 	"mend/agent/hookfile"
 )
 
-// TestSettings adds hooks to settings of several forms. Everything that was there stays. After the hooks are removed
-// the text is as before, except that an empty list or object of the user is removed with them.
+// TestSettings: adding hooks changes nothing else in the settings. After the hooks are removed the text is as before,
+// except that an empty list or object of the user is removed with them.
 func TestSettings(t *testing.T) {
 	hooks := []hookfile.Hook{
 		{Event: "SessionStart", Matcher: "resume", Command: `'/opt/it''s/mend' hook`, Timeout: 10},
@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 	isHook := func(command string) bool {
 		return strings.HasSuffix(command, "mend' hook") || command == "/opt/mend hook"
 	}
-	for name, test := range map[string]struct{ before, after string }{
+	for name, test := range map[string]struct{ before, after string }{ // after is "" if it is equal to before
 		"one line":           {`{"a":1.50}`, ""},
 		"empty":              {"{}\n", ""},
 		"indented":           {"{\n    \"z\": 1e3,\n    \"a\": [1,2]\n}\n", ""},
@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// The hooks of many events are removed in one pass, even from a file that is not a valid settings file.
+// TestRemoveManyHooks: the hooks of many events are removed in one pass. Other JSON stays as it is.
 func TestRemoveManyHooks(t *testing.T) {
 	settingsWith := func(n int) []byte {
 		var events []string
@@ -115,7 +115,7 @@ func TestRemoveManyHooks(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if small, large := allocated(100), allocated(1600); large > 32*small {
-		t.Errorf("the hooks of 1600 events take %d bytes, those of 100 take %d", large, small)
+		t.Errorf("removing the hooks of 1600 events takes %d bytes, of 100 events %d", large, small)
 	}
 	for _, other := range []string{``, `[]`, `{"hooks":[]}`, `{"hooks":{"a":7,"b":null,"c":"x","d":[7,[],{"hooks":7}]}}`, strings.Repeat(`{"hooks":`, 30000)} {
 		if out, err := hookfile.RemoveHooks([]byte(other), isHook); err != nil || string(out) != other {
@@ -124,7 +124,7 @@ func TestRemoveManyHooks(t *testing.T) {
 	}
 }
 
-// TestMarked: hooks are added after the byte order mark of a file that the agent reads with one, and nowhere else.
+// TestMarked: hooks are added after a byte order mark if the agent reads files with one, else not at all.
 func TestMarked(t *testing.T) {
 	const text = "\ufeff{\n  \"cleanupPeriodDays\": 20\n}\n"
 	setup := agent.Setup{Program: "/opt/mend"}
@@ -144,6 +144,6 @@ func TestMarked(t *testing.T) {
 	}
 	f.Marked = false
 	if with, err := f.Install([]byte(text), setup); err == nil {
-		t.Errorf("Install for an agent that does not read the file = %q", with)
+		t.Errorf("Install for an agent that does not read a byte order mark = %q, want an error", with)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"mend/change"
 )
 
-func TestChanged(t *testing.T) {
+// TestApply: Apply returns the transcript after ops on lines or on the whole file. An op that does not fit changes nothing.
+func TestApply(t *testing.T) {
 	image := func(s string) *change.Image { return &change.Image{Data: []byte(s)} }
 	line, file := change.Ref{Kind: change.KindMessage, Message: "x"}, change.Ref{Kind: change.KindSession}
 	for name, c := range map[string]struct {
@@ -15,9 +16,9 @@ func TestChanged(t *testing.T) {
 	}{
 		"nothing":                      {nil, "a\nb\na\n"},
 		"a line is added":              {[]change.Op{{Ref: line, Post: image("c")}}, "a\nb\na\nc\n"},
-		"the last such line goes":      {[]change.Op{{Ref: line, Pre: image("a")}}, "a\nb\n"},
-		"a line is another":            {[]change.Op{{Ref: line, Pre: image("b"), Post: image("c")}}, "a\nc\na\n"},
-		"a line that is not there":     {[]change.Op{{Ref: line, Pre: image("x"), Post: image("c")}}, "a\nb\na\n"},
+		"the last of two is removed":   {[]change.Op{{Ref: line, Pre: image("a")}}, "a\nb\n"},
+		"a line is replaced":           {[]change.Op{{Ref: line, Pre: image("b"), Post: image("c")}}, "a\nc\na\n"},
+		"a line that is missing":       {[]change.Op{{Ref: line, Pre: image("x"), Post: image("c")}}, "a\nb\na\n"},
 		"the whole file":               {[]change.Op{{Ref: file, Pre: image("a"), Post: image("c\n")}}, "c\n"},
 		"a record beside the messages": {[]change.Op{{Ref: change.Ref{Kind: change.KindIndex}, Post: image("c")}}, "a\nb\na\n"},
 	} {

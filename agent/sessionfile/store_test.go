@@ -7,8 +7,8 @@ import (
 	"mend/change"
 )
 
-// TestCheckLines checks that a transcript of blank lines is refused, since each takes memory, and
-// that no transcript of records is (found fault 13.5).
+// TestCheckLines: a transcript of blank or torn lines is refused, because each line takes memory. A transcript of records
+// is accepted.
 func TestCheckLines(t *testing.T) {
 	record := `{"type":"user","uuid":"11111111-2222-4333-8444-555555555555","parentUuid":null}` + "\n"
 	for _, c := range []struct {
@@ -21,7 +21,7 @@ func TestCheckLines(t *testing.T) {
 		{"short records", strings.Repeat(record, 500_000), false},
 	} {
 		if err := CheckLines(change.Ref{Session: "x"}, []byte(c.data)); (err != nil) != c.refused {
-			t.Errorf("%s: %v, want it refused: %t", c.name, err, c.refused)
+			t.Errorf("%s: %v, want an error: %t", c.name, err, c.refused)
 		}
 	}
 }

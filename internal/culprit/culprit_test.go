@@ -28,13 +28,10 @@ import (
 	"mend/testdata"
 )
 
-// The provider's error about a damaged session leads to that session and block, and the repair changes the
-// block. If the error names no block, the session breaks the rule.
+// TestCulpritOfEachRule: the provider's error about a damaged session leads to that session and block, and the repair
+// changes the block. If the error names no block, the session breaks the rule.
 func TestCulpritOfEachRule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts no goroutines of its own, and is long")
-	}
-	found := map[string]bool{} // rules
+	storetest.Long(t)
 	tried := map[string]bool{} // rules, and damages of megabytes
 	t.Run("OpenCode", func(t *testing.T) {
 		store := opencode.UnpackProviders(t)
@@ -59,7 +56,7 @@ func TestCulpritOfEachRule(t *testing.T) {
 					}
 					damage.Edit(t, path, store.Base[setting], k.Apply)
 					damage.SQL(t, path)("update session set directory = ?", t.TempDir())
-					found[testCulprit(t, agentopencode.Agent{}, path, store.Base[setting])] = true
+					testCulprit(t, agentopencode.Agent{}, path, store.Base[setting])
 				})
 			}
 		}
@@ -75,11 +72,10 @@ func TestCulpritOfEachRule(t *testing.T) {
 				dir := t.TempDir()
 				writeTranscript(t, dir, fixture.Session, d.Broken())
 				writeTranscript(t, dir, "3cffaf78-5168-420a-bb87-c18ba6c93020", fixture.Baseline)
-				found[testCulprit(t, claude.Agent{}, dir, fixture.Session)] = true
+				testCulprit(t, claude.Agent{}, dir, fixture.Session)
 			})
 		}
 	})
-	t.Logf("%d rules", len(found))
 }
 
 // writeTranscript writes a transcript into Claude Code's folder.
@@ -95,7 +91,7 @@ func writeTranscript(t *testing.T, dir, id string, data []byte) {
 	}
 }
 
-// fillMessage returns the provider's words for a violation, with the position and the call id filled in.
+// fillMessage returns the provider's message for a violation, with the position and the call id filled in.
 func fillMessage(v request.Violation) string {
 	from := 0
 	if strings.Contains(v.Message, ".member.") { // Bedrock counts from 1 there
@@ -111,9 +107,8 @@ func fillMessage(v request.Violation) string {
 	return s
 }
 
-// testCulprit searches for a session by the provider's error about its next request. It returns the rule; ""
-// if no rule refuses the request.
-func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
+// testCulprit searches for a session by the provider's error about its next request, if the provider refuses it.
+func testCulprit(t *testing.T, a agent.Agent, store, id string) {
 	t.Helper()
 	c, o := openStore(t, a, store)
 	heads, err := c.Sessions(t.Context())
@@ -127,15 +122,14 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 	}
 	q, refused := m.Sent(repair.InUse)
 	if len(refused) == 0 {
-		return ""
+		return
 	}
 	v := refused[0]
 	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": fillMessage(v)}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
 	readings := Readings(o.Agents, []byte(text))
 	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock shares some of Anthropic's words
-		t.Errorf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
-		return v.Rule
+		t.Fatalf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
 	}
 	culprits, err := Find(t.Context(), c, heads, readings, "", func() {})
 	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Rule != v.Rule {
@@ -150,12 +144,11 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 		t.Fatal(err)
 	}
 	if v.N >= 0 && len(v.Refs) > 0 {
-		isOfRecord := func(d repair.Diagnosis) bool { return d.Message == v.Refs[0].Message }
-		if !slices.ContainsFunc(r.Fixed, isOfRecord) && !slices.ContainsFunc(r.Unfixable, isOfRecord) {
+		isAboutMessage := func(d repair.Diagnosis) bool { return d.Message == v.Refs[0].Message }
+		if !slices.ContainsFunc(r.Fixed, isAboutMessage) && !slices.ContainsFunc(r.Unfixable, isAboutMessage) {
 			t.Errorf("%s: the repair is not about message %s (turn %d of %d): fixed %v, unfixable %v", text, v.Refs[0].Message, v.N, len(q.Turns), r.Fixed, r.Unfixable)
 		}
 	}
-	return v.Rule
 }
 
 // openStore opens a store with a journal and a cache of its own.
@@ -170,12 +163,10 @@ func openStore(t *testing.T, a agent.Agent, store string) (*mend.Store, mend.Opt
 	return c, o
 }
 
-// Each text of the table leads to a session whose newest response failed with it, even if no request shows
-// the cause; for Claude Code the response is its own error record.
+// TestCulpritOfEachText: each text of testdata/errors.tsv leads to a session whose newest answer failed with it, even if
+// no request shows the cause. Claude Code stores the error as an answer.
 func TestCulpritOfEachText(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts no goroutines of its own, and is long")
-	}
+	storetest.Long(t)
 	f, err := os.ReadFile("../../testdata/errors.tsv")
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +205,7 @@ func TestCulpritOfEachText(t *testing.T) {
 	}
 }
 
-// testFailed searches for a session whose newest response failed with a text.
+// testFailed searches for a session whose newest answer failed with a text.
 func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	t.Helper()
 	c, o := openStore(t, a, store)
@@ -228,9 +219,9 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	}
 }
 
-// If only the provider can judge an error, Find returns the sessions with such content, newest first, if their agents
-// and APIs show the error. Before them it returns the session whose content the error quotes, and sessions that failed
-// with the error.
+// TestCulpritOfHidden: if only the provider can check the content that an error is about, Find returns the sessions with
+// such content, newest first. It prefers the session whose content the error quotes, and sessions that failed with it.
+// Sessions of another agent or API are left out.
 func TestCulpritOfHidden(t *testing.T) {
 	const second, third, quoted = "01a203f4-30b5-7323-b4e5-490f536edf6d", "01a203f4-30b5-7323-b4e5-490f536edf6e", "gAAAsecondc90="
 	root := t.TempDir()

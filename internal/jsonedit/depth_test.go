@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-// nest returns a value inside that many lists, or objects.
+// nest returns a value inside as many lists or objects as levels.
 func nest(open, end, value string, levels int) string {
 	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
 }
 
-// The scanner and the library read JSON down to the maximum depth. Deeper JSON is reported; JSON that is only long or
-// damaged is not.
+// TestTooDeep: JSON is read down to the maximum depth. Deeper JSON is reported; JSON that is only long or damaged is not.
 func TestTooDeep(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

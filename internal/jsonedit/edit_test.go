@@ -127,15 +127,15 @@ func TestEditChangesOneField(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkEdit(t, data, removed, name, nil)
-		if had, ok := Get(data, name); ok { // to the same value: the same text
-			if same, err := Set(set, had, name); err != nil || !bytes.Equal(same, data) {
-				t.Fatalf("Set back gives %s, %v, want %s", same, err, data)
+		if old, ok := Get(data, name); ok {
+			if again, err := Set(set, old, name); err != nil || !bytes.Equal(again, data) {
+				t.Fatalf("setting the old value again gives %s, %v, want %s", again, err, data)
 			}
 		}
 	})
 }
 
-// A failer is a test of either kind.
+// A failer is a [testing.T] or a [rapid.T].
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -162,7 +162,7 @@ func checkEdit(t failer, before, after []byte, name string, raw []byte) {
 	}
 	for k, v := range previous {
 		if !bytes.Equal(now[k], v) {
-			t.Fatalf("the edit of %q at %q gives %q, where %q is another", before, name, after, k)
+			t.Fatalf("the edit of %q at %q gives %q, which changes %q", before, name, after, k)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func FuzzRemove(f *testing.F) {
 	})
 }
 
-// fuzzEdit checks that an edit of a member is refused exactly if encoding/json finds no object there.
+// fuzzEdit checks that an edit of a member returns an error exactly if encoding/json reads no object.
 func fuzzEdit(t *testing.T, data []byte, name string, raw []byte, edit func() ([]byte, error)) {
 	if _, err := strconv.Atoi(name); err == nil && Parse(data).Kind() == '[' {
 		return // an edit of an element

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listValues lists a value and those inside it, each with its path.
+// listValues lists a value and the values inside it, each with its path.
 func listValues(v Value, path string, all []string) []string {
 	all = append(all, path+" "+string(v.Raw()))
 	i := 0
@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if deep(text) {
-			return // the library's own limit
+			return
 		}
 		want, ok := listByLibrary(text)
 		root := Parse(text)
@@ -82,12 +82,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// deep reports whether values may be nested so deeply that a test would take long.
+// deep reports whether values may be nested so deeply that listRaw, which copies each level, takes long.
 func deep(text []byte) bool {
 	return bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 2000
 }
 
-// If several members have the same name, the last one counts. Only an object has members.
+// TestValueGet: of several members with the same name the last one counts. Only an object has members.
 func TestValueGet(t *testing.T) {
 	text := []byte(`{"a":1,"b":{"c":"x","c":"y"},"a":[2],"\u0064":{"e":true}}`)
 	root := Parse(text)
@@ -102,17 +102,17 @@ func TestValueGet(t *testing.T) {
 	}
 }
 
-// An index of a long list has no nodes for its elements.
+// TestIndexSize: an index of a long list has no nodes for its elements.
 func TestIndexSize(t *testing.T) {
 	text := []byte(`{"a":{"b":[` + strings.Repeat("0,", 100_000) + `1]}}`)
 	root := Parse(text)
 	if n := len(root.index.nodes); n > 3 {
-		t.Errorf("the index lists %d values, want the list and those around it", n)
+		t.Errorf("the index has %d nodes, want only the list and the values around it", n)
 	}
 	n := 0
 	for _, v := range root.Get("a").Get("b").Children() {
 		if &v.index.text[0] != &text[0] || len(v.index.text) != len(text) {
-			t.Fatalf("element %d is not of the text", n)
+			t.Fatalf("element %d is in a copy of the text", n)
 		}
 		n++
 	}

@@ -75,8 +75,8 @@ func TestPartialIntact(t *testing.T) {
 	}
 }
 
-// From a prefix of an object ParsePartial reads the complete members and the beginning of the last one; from the
-// complete object it reads all members.
+// FuzzParsePartial: from a prefix of an object ParsePartial reads the complete members and the beginning of the last one.
+// From the complete object it reads all members.
 func FuzzParsePartial(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,
@@ -106,7 +106,7 @@ func FuzzParsePartial(f *testing.F) {
 			t.Fatalf("ParsePartial(%q) = %s, which is not an object", part, v.Data)
 		}
 		if again := ParsePartial(v.Data); !again.Complete || !bytes.Equal(again.Data, v.Data) {
-			t.Fatalf("ParsePartial(%q) = %+v, of what it made itself", v.Data, again)
+			t.Fatalf("ParsePartial(%q), which it returned itself, = %+v", v.Data, again)
 		}
 		want := Parse(data)
 		if want.Kind() != '{' {
@@ -116,25 +116,25 @@ func FuzzParsePartial(f *testing.F) {
 			t.Fatalf("ParsePartial(%q) = %+v, want everything", part, v)
 		}
 		if !hasDuplicates(data) {
-			isPartOf(t, got, want, v.Cut)
+			checkPart(t, got, want, v.Cut)
 		}
 	})
 }
 
-// hasDuplicates reports whether an object of the text has a name twice: a prefix of such a
-// text means another value.
+// hasDuplicates reports whether an object of the text has a name twice. In a prefix of such a text the name may have
+// another value.
 func hasDuplicates(data []byte) bool {
 	_, err := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowInvalidUTF8(true)).ReadValue()
 	return err != nil
 }
 
-// isPartOf checks that got has nothing that want lacks, apart from the beginning of the value at cut.
-func isPartOf(t *testing.T, got, want Value, cut []string) {
+// checkPart checks that got has only members of want, with the same values. The value at cut may be a beginning.
+func checkPart(t *testing.T, got, want Value, cut []string) {
 	t.Helper()
 	for name, m := range got.Children() {
 		w := want.Get(string(name))
 		if w.Kind() == 0 {
-			t.Fatalf("member %q was not there", name)
+			t.Fatalf("member %q is not in the complete object", name)
 		}
 		if len(cut) == 0 || cut[0] != string(name) {
 			if !bytes.Equal(m.Raw(), w.Raw()) {
@@ -143,7 +143,7 @@ func isPartOf(t *testing.T, got, want Value, cut []string) {
 			continue
 		}
 		if m.Kind() == '{' {
-			isPartOf(t, m, w, cut[1:])
+			checkPart(t, m, w, cut[1:])
 			continue
 		}
 		text, isText := m.Text()
@@ -154,7 +154,7 @@ func isPartOf(t *testing.T, got, want Value, cut []string) {
 	}
 }
 
-// The readable part of a cut object is kept down to maxPartialDepth.
+// TestParsePartialDeep: the readable part of a cut object is kept down to maxPartialDepth.
 func TestParsePartialDeep(t *testing.T) {
 	v := ParsePartial([]byte(`{"x":1,"a":` + strings.Repeat(`{"a":`, MaxDepth-1)))
 	if want := `{"x":1,"a":` + nest(`{"a":`, "}", "{}", maxPartialDepth-2) + "}"; string(v.Data) != want || len(v.Cut) != maxPartialDepth {

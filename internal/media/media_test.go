@@ -124,18 +124,18 @@ func TestInspectBase64(t *testing.T) {
 
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
-		declared, is string
-		want         bool
+		declared, actual string
+		want             bool
 	}{
 		{"image/png", media.PNG, true}, {"image/jpg", media.JPEG, true}, {"image/png", media.JPEG, false}, {"", media.PNG, false},
 	} {
-		if got := (media.Info{Type: c.is}).Matches(c.declared); got != c.want {
-			t.Errorf("%s declared as %s: Matches = %t", c.is, c.declared, got)
+		if got := (media.Info{Type: c.actual}).Matches(c.declared); got != c.want {
+			t.Errorf("%s declared as %s: Matches = %t", c.actual, c.declared, got)
 		}
 	}
 }
 
-// A picture that the standard library decodes is complete.
+// FuzzInspect: an image that the standard library decodes is complete for Inspect, with the same size.
 func FuzzInspect(f *testing.F) {
 	p, j, g := encoded(f, 9, 5)
 	for _, s := range []string{p, j, g, lossyWebP, losslessWebP, p[:40], "<svg/>", "\xff\xd8\xff\xda"} {
@@ -146,7 +146,7 @@ func FuzzInspect(f *testing.F) {
 		if got.Width < 0 || got.Height < 0 {
 			t.Errorf("Inspect(%q) = %+v", data, got)
 		}
-		media.Inspect(data)
+		media.Inspect(data) // must not panic
 		size, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if err != nil || size.Width > 1000 || size.Height > 1000 {
 			return
@@ -154,8 +154,8 @@ func FuzzInspect(f *testing.F) {
 		_, kind, err := image.Decode(bytes.NewReader(data))
 		switch {
 		case err != nil,
-			kind == "gif" && !got.Image(),                                    // one image can be decoded without its end
-			kind == "jpeg" && !bytes.HasPrefix(data, []byte("\xff\xd8\xff")), // Inspect wants three bytes
+			kind == "gif" && !got.Image(),                                    // the library decodes one image without the GIF's end
+			kind == "jpeg" && !bytes.HasPrefix(data, []byte("\xff\xd8\xff")), // Inspect needs three bytes
 			got.Type == "image/"+kind && (kind == "gif" || got.Width == size.Width && got.Height == size.Height):
 			return
 		}

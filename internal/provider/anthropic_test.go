@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// FuzzCheck compares the rules with those of the strict endpoint, a second implementation.
+// FuzzCheck compares the rules with the strict endpoint's rules, a second implementation.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("0C1J20"), true, "text")
 	f.Add([]byte("0D1J20"), false, " ")

@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+// TestParseKinds: a line has the rank of a kind, what the error is about, the class and the explanation, each optional.
+// The indented lines below it are its texts.
 func TestParseKinds(t *testing.T) {
 	const text = `# a comment
 220 store hidden_session: It is elsewhere: look there.

@@ -16,7 +16,7 @@ import (
 
 var providers = []provider.Provider{anthropic.Provider{}, openai.Provider{}, chat.Provider{}, gemini.Provider{}, bedrock.Provider{}}
 
-// docs/providers.md lists the rules of every provider, in order.
+// TestRulesAreDocumented: docs/providers.md lists the rules of every provider, in order.
 func TestRulesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/providers.md")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	for _, row := range regexp.MustCompile(`(?m)^\| ([ROCVGB]\d+) \| (.*?) \| `).FindAllStringSubmatch(string(doc), -1) {
 		code, text := row[1], strings.ReplaceAll(row[2], "`", "")
 		if len(rules) == 0 || rules[0].Code != code || rules[0].Text != text {
-			t.Fatalf("%s, %q is documented, but is not the next of the rules: %+v", code, text, rules[:min(1, len(rules))])
+			t.Fatalf("%s, %q is documented, but the next rule is %+v", code, text, rules[:min(1, len(rules))])
 		}
 		rules = rules[1:]
 	}
@@ -38,13 +38,13 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// Every rule has all required fields, and no two rules are the same.
+// TestRulesAreComplete: every rule has all required fields, and no two rules are the same.
 func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range providers {
 		for _, r := range p.Rules() {
 			if seen[r.Code+r.Text] || r.Text == "" || len(r.Words) > 0 != (r.Kind != nil) || r.Find != nil && r.Error == "" {
-				t.Errorf("%s: %+v is incomplete, or there twice", p.Name(), r)
+				t.Errorf("%s: %+v is incomplete or a duplicate", p.Name(), r)
 			}
 			seen[r.Code+r.Text] = true
 		}

@@ -23,13 +23,14 @@ var items = map[string][]string{
 
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// In each request the rules find what the strict endpoint refuses. The endpoint knows the ids that it issued.
+// TestOpenAIRules: the rules find in each request what the strict endpoint refuses. The endpoint knows the ids that it
+// issued.
 func TestOpenAIRules(t *testing.T) {
 	block := func(b request.Block, message string) *request.Block {
 		b.Source = &change.Ref{Session: "ses_1", Message: message}
 		return &b
 	}
-	thought := func(id, message string) *request.Block {
+	reasoning := func(id, message string) *request.Block {
 		return block(request.Block{Type: request.Thinking, Text: "a thought", ItemID: id, Reference: id != "", Unsigned: id != "", Signature: "x"}, message)
 	}
 	text := func(id, message string) *request.Block {
@@ -45,17 +46,17 @@ func TestOpenAIRules(t *testing.T) {
 		want   string
 		blocks []*request.Block
 	}{
-		"reasoning and its text":                      {"", []*request.Block{thought("rs_1", "m1"), text("msg_1", "m1")}},
-		"two responses":                               {"", []*request.Block{thought("rs_1", "m1"), text("msg_1", "m1"), thought("rs_2", "m2"), text("msg_2", "m2")}},
-		"reasoning and a call in full":                {"", []*request.Block{thought("rs_3", "m3"), call, result}},
-		"reasoning at the end":                        {"O3", []*request.Block{thought("rs_1", "m1")}},
-		"reasoning before a prompt":                   {"O3", []*request.Block{thought("rs_1", "m1"), prompt}},
-		"reasoning before the text of another answer": {"O3", []*request.Block{thought("rs_1", "m1"), text("msg_4", "m4")}},
-		"reasoning after its text":                    {"O3", []*request.Block{text("msg_1", "m1"), thought("rs_1", "m1")}},
+		"reasoning and its text":                      {"", []*request.Block{reasoning("rs_1", "m1"), text("msg_1", "m1")}},
+		"two responses":                               {"", []*request.Block{reasoning("rs_1", "m1"), text("msg_1", "m1"), reasoning("rs_2", "m2"), text("msg_2", "m2")}},
+		"reasoning and a call in full":                {"", []*request.Block{reasoning("rs_3", "m3"), call, result}},
+		"reasoning at the end":                        {"O3", []*request.Block{reasoning("rs_1", "m1")}},
+		"reasoning before a prompt":                   {"O3", []*request.Block{reasoning("rs_1", "m1"), prompt}},
+		"reasoning before the text of another answer": {"O3", []*request.Block{reasoning("rs_1", "m1"), text("msg_4", "m4")}},
+		"reasoning after its text":                    {"O3", []*request.Block{text("msg_1", "m1"), reasoning("rs_1", "m1")}},
 		"a text without its reasoning":                {"O3", []*request.Block{text("msg_1", "m1")}},
-		"a text after reasoning of another answer":    {"O3", []*request.Block{thought("rs_1", "m1"), text("msg_2", "m2")}},
+		"a text after reasoning of another answer":    {"O3", []*request.Block{reasoning("rs_1", "m1"), text("msg_2", "m2")}},
 		"a text of a response without reasoning":      {"", []*request.Block{text("msg_4", "m4")}},
-		"reasoning without an id":                     {"", []*request.Block{thought("", "m1"), prompt}},
+		"reasoning without an id":                     {"", []*request.Block{reasoning("", "m1"), prompt}},
 		"the same text twice":                         {"O4", []*request.Block{text("msg_4", "m4"), text("msg_4", "m4")}},
 		"a call without a result":                     {"O1", []*request.Block{call}},
 		"a result without a call":                     {"O2", []*request.Block{result}},

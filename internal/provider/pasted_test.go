@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReadingsOfPastedText reads an error in the forms in which users copy it.
+// TestReadingsOfPastedText: an error is recognised in every form in which users paste it.
 func TestReadingsOfPastedText(t *testing.T) {
 	const want = "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01AbC"
 	const body = `{"type":"error","error":{"type":"invalid_request_error","message":"` + want + `"}}`
@@ -23,7 +23,7 @@ func TestReadingsOfPastedText(t *testing.T) {
 		return b.String()
 	}
 	for name, text := range map[string]string{
-		"as it is":              want,
+		"unchanged":             want,
 		"after a prefix":        "AI_APICallError: " + want,
 		"a body":                body,
 		"a body after a prefix": "ERROR 2026-11-22T10:00:00 +5ms service=session.processor error=" + body + " process",
@@ -53,10 +53,10 @@ func TestReadingsOfPastedText(t *testing.T) {
 				return e.Class == "tool_result_missing" && e.Rule == "R1" && e.Index == 12 && slices.Equal(e.Calls, []string{"toolu_01AbC"})
 			})
 			if !ok {
-				t.Errorf("no reading of %q is the error: %q", text, Readings(text))
+				t.Errorf("no reading of %q is recognised: %q", text, Readings(text))
 			}
 			if !SameError(want, text) && !strings.Contains(name, "escaped") && name != "from Markdown" {
-				t.Errorf("%q is not taken for the stored error", text)
+				t.Errorf("SameError of the stored error and %q is false", text)
 			}
 		})
 	}

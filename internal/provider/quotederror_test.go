@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// An error may quote another one. The number of levels is limited, because each level is parsed separately.
+// TestQuotedErrors: an error may quote another one. The number of levels is limited, because each level is parsed
+// separately.
 func TestQuotedErrors(t *testing.T) {
 	quoted := func(n int) string {
 		return strings.Repeat(`{"responseBody":`, n) + `{"message":"messages.3: text content blocks must be non-empty"}` + strings.Repeat("}", n)

@@ -2,7 +2,8 @@ package request
 
 import "testing"
 
-// TestSizes checks the sizes that errors name.
+// TestSizes: the size of the request and the limit are read from an error's text; both are 0 if it does not
+// name both.
 func TestSizes(t *testing.T) {
 	for text, want := range map[string][2]int{
 		"prompt is too long: 240000 tokens > 200000 maximum":                                                      {240_000, 200_000},
