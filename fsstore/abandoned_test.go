@@ -12,8 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestAbandoned finds the leftovers of interrupted changes of other journals, and nothing else.
-// Fault case 21.
+// TestAbandoned: only the staging folders of other journals are abandoned.
 func TestAbandoned(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})

@@ -19,7 +19,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestFileSizeLimit lets the disk take only small files. Fault case 16.
+// TestFileSizeLimit: if a staged file is larger than the process may write, Prepare leaves the tree as it was.
 func TestFileSizeLimit(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -44,7 +44,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestNoSpace fills a file system of its own. Fault case 13.
+// TestNoSpace: if the disk is too full for a plan, Prepare leaves the tree as it was, and a smaller plan is applied.
 func TestNoSpace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
@@ -74,8 +74,7 @@ func TestNoSpace(t *testing.T) {
 	storetest.Apply(t, s, ops[:1])
 }
 
-// TestManyOps applies a plan far larger than the number of files that may be
-// open. Fault case 35.
+// TestManyOps: a plan may have more ops than the process may have open files, and takes at most 4 KB of memory for each.
 func TestManyOps(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -122,7 +121,8 @@ func TestManyOps(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestBrokenDisk lets each kind of call fail for good in the middle of a Commit. Fault case 17.
+// TestBrokenDisk: if every rename fails, nothing changes. If every sync fails, Commit and Settle return an error, because
+// nothing is durable.
 func TestBrokenDisk(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -154,16 +154,15 @@ func TestBrokenDisk(t *testing.T) {
 				}
 				return
 			}
-			t.Log(out, err)
 			got := storetest.Snapshot(t, root, fsstore.MendDir)
-			if out.State == change.Aborted && !maps.Equal(got, before) {
-				t.Errorf("the tree holds %v, want %v", got, slices.Sorted(maps.Keys(before)))
+			if err != nil || out.State != change.Aborted || !maps.Equal(got, before) {
+				t.Errorf("Commit = %+v, %v, and the tree holds %v, want %s and %v", out, err, got, change.Aborted, before)
 			}
 		})
 	}
 }
 
-// TestRestageIsNotDurable lets a recovery without the staged files fail to make new ones durable: none gets its name.
+// TestRestageIsNotDurable: a recovery that writes lost staged files again renames none of them before they are durable.
 func TestRestageIsNotDurable(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -185,9 +184,8 @@ func TestRestageIsNotDurable(t *testing.T) {
 	}
 }
 
-// TestReadFailsAfterExchange lets each read fail after everything is in place: a file that cannot
-// be read again is no sign of another program. The error has the path, nothing is kept, and nothing
-// is removed.
+// TestReadFailsAfterExchange: a staged file that cannot be read after the exchange is an error with its path. It does not
+// count as written by another program: it is neither kept nor removed.
 func TestReadFailsAfterExchange(t *testing.T) {
 	for _, when := range []string{"Commit", "Discard", "Sweep"} {
 		t.Run(when, func(t *testing.T) {
@@ -229,10 +227,10 @@ func TestReadFailsAfterExchange(t *testing.T) {
 				t.Errorf("Kept = %v", out.Kept)
 			}
 			if _, err := os.Stat(filepath.Join(root, fsstore.KeptDir)); err == nil {
-				t.Error("something is kept")
+				t.Error("the folder of kept files exists")
 			}
 			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "it is unknown")) {
-				t.Errorf("it reports %q", notes)
+				t.Errorf("the notes are %q", notes)
 			}
 			if got := stagedFilesOf(t, root); when != "Discard" && !slices.Equal(got, stagedFiles) {
 				t.Errorf("the staged files are %v, want %v", got, stagedFiles)

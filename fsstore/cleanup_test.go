@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestStagingFolderIsLink checks that a staging folder that is a link is refused.
+// TestStagingFolderIsLink: Prepare refuses a folder .mend that is a link, and writes nothing into its target.
 func TestStagingFolderIsLink(t *testing.T) {
 	root, elsewhere := storetest.SmallTree(t), storetest.FastDir(t)
 	if err := os.Symlink(elsewhere, filepath.Join(root, fsstore.MendDir)); err != nil {
@@ -29,8 +29,8 @@ func TestStagingFolderIsLink(t *testing.T) {
 	}
 }
 
-// TestPrepareCleansStage leaves files of mend and of other programs in the staging folder: Prepare
-// removes the former, leaves the latter, and keeps a staged file with other bytes.
+// TestPrepareCleansStage: Prepare removes what earlier changes staged, and leaves files of other programs in place. It keeps
+// a staged file with other bytes than its name says.
 func TestPrepareCleansStage(t *testing.T) {
 	root := storetest.SmallTree(t)
 	x, none := fsstore.Hash([]byte("x")), "none"
@@ -66,8 +66,8 @@ func TestPrepareCleansStage(t *testing.T) {
 	}
 }
 
-// TestStageNumber: a new change takes the first number that has neither an undecided change nor a folder with a file of
-// another program.
+// TestStageNumber: a change is staged under the first number without an undecided change and without files of another
+// program.
 func TestStageNumber(t *testing.T) {
 	root := storetest.SmallTree(t)
 	storetest.Put(t, root, ".mend/own/2.new/notes.txt", "x")

@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestMissingFolders removes the folder of all parts: two levels are created, and removed by the undo, except those
-// with a file of another program.
+// TestMissingFolders: a change creates missing folders, on two levels, with the mode of the folder above. Its undo removes
+// them, except a folder with a file of another program.
 func TestMissingFolders(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		testMissingFolders(t, other)
@@ -41,11 +41,11 @@ func testMissingFolders(t *testing.T, other bool) {
 	}
 	st := storetest.Apply(t, s, change.Diff(loaded.AllRecords, after.AllRecords))
 	if len(st.Ops) != 4+5 {
-		t.Errorf("Prepare gives %d ops, want 4 and 5 folders", len(st.Ops))
+		t.Errorf("Prepare returns %d ops, want 4 and 5 folders", len(st.Ops))
 	}
 	for _, p := range []string{"part", "part/msg_2"} {
 		if fi, err := os.Stat(filepath.Join(root, p)); err != nil || fi.Mode() != fs.ModeDir|0o750 {
-			t.Errorf("%s is %v, %v, want a folder of the mode of the one above", p, fi, err)
+			t.Errorf("%s is %v, %v, want a folder with the mode of the folder above", p, fi, err)
 		}
 	}
 	if got := mustLoad(t, s).Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
@@ -68,8 +68,8 @@ func testMissingFolders(t *testing.T, other bool) {
 	}
 }
 
-// TestFolderMeanwhile lets another program make the folder that the change makes, or remove the one
-// that it removes. Fault case 24.
+// TestFolderMeanwhile: if another program creates the folder that the change creates, or removes the folder that the undo
+// removes, a rollback leaves the folder as the other program did.
 func TestFolderMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -87,7 +87,7 @@ func TestFolderMeanwhile(t *testing.T) {
 		t.Errorf("Commit = %+v, %v, want %s", out, err, change.Aborted)
 	}
 	if _, err := os.Stat(folder); err != nil {
-		t.Errorf("the folder that another program made is gone: %v", err)
+		t.Errorf("the folder that another program created is gone: %v", err)
 	}
 	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
 		t.Errorf("Settle = %+v, %v, want %s", out, err, change.Aborted)
@@ -111,12 +111,12 @@ func TestFolderMeanwhile(t *testing.T) {
 		t.Errorf("Commit = %+v, %v, want %s since prt_41 is gone", out, err, change.Aborted)
 	}
 	if _, err := os.Stat(folder); err == nil {
-		t.Error("the folder that another program removed is back")
+		t.Error("the folder that another program removed exists again")
 	}
 }
 
-// TestVanishedFolder lets another program remove the folder of all records of the change, before
-// Commit and after a crash in it. Fault case 25.
+// TestVanishedFolder: if another program removes the folder of the records, before Commit or after a crash in it, each of
+// their ops is a conflict, and no folder is created again.
 func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
@@ -151,7 +151,7 @@ func TestVanishedFolder(t *testing.T) {
 		}
 		for _, p := range []string{"part/msg_1", "part/msg_4", ".mend"} {
 			if _, err := os.Stat(filepath.Join(root, p)); err == nil {
-				t.Errorf("killed at call %d: %s is there", at, p)
+				t.Errorf("killed at call %d: %s exists", at, p)
 			}
 		}
 	}

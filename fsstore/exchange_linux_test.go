@@ -14,21 +14,21 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestNoExchange lets other programs write meanwhile on a system without a call that exchanges two files:
-// their bytes are kept, as elsewhere.
+// TestNoExchange: without a system call that exchanges two files, the bytes that other programs write meanwhile are kept,
+// too.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	storetest.DenyExchange(t)
 	for name, test := range map[string]func(*testing.T){
-		"CameOutForeign": TestForeignBytesAfterExchange, "LateWriter": TestLateWriter, "ManyLateWriters": TestManyLateWriters, "WriterAfterCommit": TestWriterAfterCommit,
+		"ForeignBytesAfterExchange": TestForeignBytesAfterExchange, "LateWriter": TestLateWriter, "ManyLateWriters": TestManyLateWriters, "WriterAfterCommit": TestWriterAfterCommit,
 	} {
 		t.Run(name, test)
 	}
 }
 
-// TestNoRenameFlags makes a change in a sandbox that does not know renameat2.
+// TestNoRenameFlags: a change works if the system does not know the flags of renameat2.
 func TestNoRenameFlags(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -43,8 +43,8 @@ func TestNoRenameFlags(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestReplaceForeign lets another program write just before the exchange on a system without a call that
-// exchanges two files.
+// TestReplaceForeign: without a system call that exchanges two files, a record that another program writes after Prepare is
+// a conflict, and keeps its bytes.
 func TestReplaceForeign(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

@@ -7,8 +7,7 @@ import (
 	"mend/internal/stage"
 )
 
-// Names for the tests in package fsstore_test. These have trees of package tree, which
-// imports this package.
+// Names for the tests in package fsstore_test, which cannot be in this package: they use package tree, which imports it.
 const (
 	MendDir          = stage.Dir
 	KeptDir          = stage.Kept
@@ -21,7 +20,7 @@ func LatePrefix(dir, staged string) string { return keptPrefix("late", dir+"/"+s
 
 func StagedName(i int, o change.Op) string { return stagedName(i, o) }
 
-// Exchange exchanges a part with its staged file, and does nothing more of a Commit.
+// Exchange makes only one step of a Commit: it exchanges a part with its staged file.
 func (s *Store) Exchange(st change.Staged, part string) error {
 	tx, err := s.resume(st)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLateWriter keeps a file open across the exchange, and writes into it afterwards: a file that is
-// replaced, and one that is deleted. Fault case 26.
+// TestLateWriter: bytes that another program writes through an old descriptor after the exchange are kept, whether the file
+// was replaced or deleted.
 func TestLateWriter(t *testing.T) {
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
@@ -54,7 +54,7 @@ func TestLateWriter(t *testing.T) {
 	}
 }
 
-// lateWriter commits the big plan, while another program has a file open.
+// lateWriter commits ops of every kind while another program has a file open, and writes into it after the exchange.
 func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, change.Outcome) {
 	t.Helper()
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -77,7 +77,7 @@ func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, ch
 	return s, staged, out
 }
 
-// hold opens a part, as a program that writes to it later does.
+// hold opens a part for writing, as another program.
 func hold(t *testing.T, root, part string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(root, "part/msg_1", part+".json"), os.O_RDWR, 0)
@@ -88,9 +88,8 @@ func hold(t *testing.T, root, part string) *os.File {
 	return f
 }
 
-// TestWriterAfterCommit lets another program write through an old descriptor after the last check of
-// Commit: into a file that was replaced and into one that was deleted. Discard keeps the bytes, and so
-// does the cleanup after a crash.
+// TestWriterAfterCommit: Discard keeps bytes that another program writes through an old descriptor after Commit, and so does
+// the cleanup after a crash.
 func TestWriterAfterCommit(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
 		for _, part := range []string{"prt_11", "prt_13"} {
@@ -113,7 +112,7 @@ func TestWriterAfterCommit(t *testing.T) {
 				left = change.Staged{}
 			}
 			after := storetest.Snapshot(t, root, fsstore.MendDir)
-			for range 2 { // the second finds nothing more
+			for range 2 { // the second has nothing to do
 				if err := s.Discard(t.Context(), left); err != nil {
 					t.Errorf("Discard = %v", err)
 				}
@@ -143,10 +142,10 @@ func wantKept(t *testing.T, root, path, part string) {
 	}
 }
 
-// TestKeptIsListedOnce: a recovery with many deletions lists the kept files once, not for each of them.
+// TestKeptIsListedOnce: a recovery of many deletions lists the kept files once, and not for each deletion.
 func TestKeptIsListedOnce(t *testing.T) {
 	paths := fsstore.Paths("notes")
-	settled := func(kept int) uint64 {
+	allocated := func(kept int) uint64 {
 		root := storetest.FastDir(t)
 		for i := range kept {
 			storetest.Put(t, root, fmt.Sprintf("%s/file.%012d.1.json", fsstore.KeptDir, i), "")
@@ -178,13 +177,13 @@ func TestKeptIsListedOnce(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	few, many := settled(1), settled(1000)
+	few, many := allocated(1), allocated(1000)
 	if many > few+4<<20 {
 		t.Errorf("with 1 kept file %d KB are allocated, with 1000 %d KB", few>>10, many>>10)
 	}
 }
 
-// TestKeptTwice: the outcome has all files that were kept of one record, and no others.
+// TestKeptTwice: the outcome names all kept files of a record, and no other file in their folder.
 func TestKeptTwice(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s, staged, out := lateWriter(t, root, "prt_11")

@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUmask applies and undoes the plan under the widest and the narrowest umask. Fault case 37.
+// TestUmask: files and folders get the modes of the plan, whatever the umask.
 func TestUmask(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -40,8 +40,7 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// TestReadOnly uses a tree that must not be written to, and one where only some folder must not be.
-// Fault case 11.
+// TestReadOnly: Prepare fails in a tree that is read-only. If one folder is read-only, Commit puts everything back.
 func TestReadOnly(t *testing.T) {
 	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -77,7 +76,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestOwner works as root on another user's store. Fault case 37.
+// TestOwner: if root changes another user's store, all files belong to that user at every time.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can own files of others")
@@ -122,7 +121,7 @@ func wantOwner(t *testing.T, root string) {
 	}
 }
 
-// TestOwnerOfRestored: a recovery without the staged files gives a record its own owner, not that of its folder.
+// TestOwnerOfRestored: a recovery that writes a lost staged file again gives it the owner of its record, not of its folder.
 func TestOwnerOfRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can own files of others")
@@ -143,6 +142,6 @@ func TestOwnerOfRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if uid := fi.Sys().(*syscall.Stat_t).Uid; uid != storetest.NobodyUID {
-		t.Errorf("prt_11 belongs to the user %d, want %d", uid, storetest.NobodyUID)
+		t.Errorf("prt_11 belongs to user %d, want %d", uid, storetest.NobodyUID)
 	}
 }

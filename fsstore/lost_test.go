@@ -13,7 +13,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLostStaging removes or damages the staging folder after each crash: the change is still reverted or complete.
+// TestLostStaging: if the staging folder is lost or damaged after a crash, the change is still reverted or finished.
 func TestLostStaging(t *testing.T) {
 	for name, spoil := range map[string]func(stage string) error{
 		"gone":    os.RemoveAll,
@@ -40,7 +40,7 @@ func TestLostStaging(t *testing.T) {
 					break
 				}
 				if err == nil {
-					t.Errorf("%s: Settle survived a crash at %q", name, f.Calls[j])
+					t.Errorf("%s: Settle = nil after a fault at %q", name, f.Calls[j])
 				}
 			}
 			want := change.Aborted
@@ -66,7 +66,7 @@ func TestLostStaging(t *testing.T) {
 	}
 }
 
-// blank replaces the content of a file by zeros, as a power cut may.
+// blank replaces the content of a file with zeros, as a power cut may.
 func blank(path string) error {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -91,8 +91,8 @@ func eachSlot(stage string, f func(path string) error) error {
 	return nil
 }
 
-// TestStepsOfRestage pins the calls of a Settle that reverts a complete change without its staged files: they are
-// durable before they get their names.
+// TestStepsOfRestage pins the calls of a Settle that reverts a finished change without its staged files: new ones are
+// durable before they are renamed.
 func TestStepsOfRestage(t *testing.T) {
 	root := storetest.SmallTree(t)
 	_, staged := killCommit(t, root, 4)
@@ -126,8 +126,7 @@ exchange part msg_1/prt_11
 rmdir part/msg_4
 barrier .mend/own/1.again .mend . part part/msg_1 part/msg_4`
 
-// TestLostStagingRollback does the same after another program has written, so that the change is
-// reverted without its staged files, and is cut at each call.
+// TestLostStagingRollback: a Settle that reverts a change without its staged files may be cut at each call.
 func TestLostStagingRollback(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
@@ -140,7 +139,7 @@ func TestLostStagingRollback(t *testing.T) {
 		f := &storetest.Fault{At: cut}
 		_, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 		if f.Hit() && err == nil {
-			t.Errorf("Settle survived a crash at %q", f.Calls[cut])
+			t.Errorf("Settle = nil after a fault at %q", f.Calls[cut])
 		}
 		out := settleTwice(t, s, staged, change.Conflicted)
 		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != "another program's" {

@@ -35,8 +35,8 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 	return ops
 }
 
-// TestManyRecords changes many records, reverts that, and finds the records that other programs
-// wrote to before and meanwhile.
+// TestManyRecords: a change of many records is made and undone. Exactly the records that another program has written are
+// conflicts, with their content.
 func TestManyRecords(t *testing.T) {
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)
@@ -71,18 +71,18 @@ func TestManyRecords(t *testing.T) {
 	for _, c := range conflict.Conflicts {
 		found = append(found, c.Ref)
 		if want := "written by another program into " + c.Ref.Part; c.Now == nil || string(c.Now.Data) != want {
-			t.Errorf("the conflict about %s says that it holds %v, want %q", c.Ref, c.Now, want)
+			t.Errorf("the conflict on %s has the content %v, want %q", c.Ref, c.Now, want)
 		}
 	}
 	if !slices.Equal(found, others) {
-		t.Errorf("conflicts about %v, want %v", found, others)
+		t.Errorf("conflicts on %v, want %v", found, others)
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("after the conflict the tree holds %v, want %v", got, before)
 	}
 }
 
-// TestManyLateWriters writes into many files after they were exchanged.
+// TestManyLateWriters: if another program writes into several files after their exchange, each is kept.
 func TestManyLateWriters(t *testing.T) {
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)

@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRefWithoutOtherIDs: Prepare records the ref without the ids that the path does not contain.
+// TestRefWithoutOtherIDs: the staged op has only the ids that the path of its record contains.
 func TestRefWithoutOtherIDs(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
@@ -24,7 +24,7 @@ func TestRefWithoutOtherIDs(t *testing.T) {
 	}
 }
 
-// TestFolderIsFile: a record whose folder was replaced by a file is missing, and its op is a conflict.
+// TestFolderIsFile: a record is missing if a file has the name of its folder, and its op is a conflict.
 func TestFolderIsFile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})

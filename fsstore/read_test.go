@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestTooLarge: fault case 3.
+// TestTooLarge: a file of 10 GB is not read. Its record cannot be changed.
 func TestTooLarge(t *testing.T) {
 	root := storetest.SmallTree(t)
 	name := filepath.Join(root, "part/msg_1/prt_12.json")
@@ -37,6 +37,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestRead: images are returned in the order of their refs, nil for a missing record.
 func TestRead(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), tree.Options{})
 	refs := []change.Ref{
@@ -64,6 +65,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestCheckLinks: a record with a second hard link is refused.
 func TestCheckLinks(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{})

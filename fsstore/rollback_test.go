@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestForeignBytesAfterExchange crashes between an exchange that took out another program's bytes
-// and the comparison of them: they are put back in place.
+// TestForeignBytesAfterExchange: if a crash follows an exchange that took out another program's bytes, Settle puts them
+// back.
 func TestForeignBytesAfterExchange(t *testing.T) {
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
@@ -42,8 +42,7 @@ func TestForeignBytesAfterExchange(t *testing.T) {
 	}
 }
 
-// TestRollbackTouchesOnlyItsOps settles a change that must be reverted: a record that was not
-// exchanged yet is not exchanged meanwhile.
+// TestRollbackTouchesOnlyItsOps: a rollback leaves records alone that were not exchanged yet.
 func TestRollbackTouchesOnlyItsOps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	_, staged := killCommit(t, root, 1)
@@ -58,8 +57,8 @@ func TestRollbackTouchesOnlyItsOps(t *testing.T) {
 	}
 }
 
-// TestCrashedUndoIsReverted crashes an undo that has removed a folder, and lets another program
-// write: the folder and its content come back.
+// TestCrashedUndoIsReverted: if an undo has removed a folder before a crash and must be reverted, the folder and its content
+// are restored.
 func TestCrashedUndoIsReverted(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
@@ -94,8 +93,7 @@ func TestCrashedUndoIsReverted(t *testing.T) {
 	}
 }
 
-// TestFolderRemovedBeforeRevert lets another program write a record before it is deleted, and then
-// remove its folder: there is no place to put the bytes back to, so they are kept.
+// TestFolderRemovedBeforeRevert: bytes of another program that cannot be put back, because their folder is gone, are kept.
 func TestFolderRemovedBeforeRevert(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})

@@ -15,8 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// cancelAfter returns a context that ends after n calls of Err, so that a Commit ends between two
-// ops.
+// cancelAfter returns a context that ends after n calls of Err: between two ops of a Commit.
 func cancelAfter(t *testing.T, n int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	return &countdown{Context: ctx, left: n}, cancel
@@ -34,7 +33,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// killCommit prepares the big plan, and kills Commit at its call n.
+// killCommit prepares ops of every kind, and kills Commit at its call n.
 func killCommit(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -72,16 +71,16 @@ func settleTwice(t *testing.T, s *tree.Store, staged change.Staged, want change.
 func wantNoMend(t *testing.T, root string) {
 	t.Helper()
 	if _, err := os.Lstat(filepath.Join(root, fsstore.MendDir)); err == nil {
-		t.Errorf("litter: %q", slices.Sorted(maps.Keys(storetest.Snapshot(t, filepath.Join(root, fsstore.MendDir), ""))))
+		t.Errorf("left over: %q", slices.Sorted(maps.Keys(storetest.Snapshot(t, filepath.Join(root, fsstore.MendDir), ""))))
 	}
 }
 
-// TestOutcomeOfForeign checks the outcome if another program writes a record before it is
-// exchanged, and after that.
+// TestOutcomeOfForeign: after a crash, another program's write into a record that was not exchanged yet reverts the change;
+// a write into a record that was exchanged is a conflict.
 func TestOutcomeOfForeign(t *testing.T) {
 	const foreign = "another program's"
 	for _, c := range []struct {
-		killed int // at this call of Commit: 0 make, 1 exchange prt_11, 2 place prt_41, 3 take prt_13, 4 barrier
+		killed int // the call of Commit: 0 make, 1 exchange prt_11, 2 place prt_41, 3 take prt_13, 4 barrier
 		path   string
 		want   change.State
 	}{
@@ -116,7 +115,7 @@ func TestOutcomeOfForeign(t *testing.T) {
 	}
 }
 
-// TestOnlyModeChanges changes only the permissions of a record.
+// TestOnlyModeChanges: a record with another mode is a conflict.
 func TestOnlyModeChanges(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -144,8 +143,8 @@ func TestOnlyModeChanges(t *testing.T) {
 	}
 }
 
-// TestDiscardKeeps checks that Discard keeps another program's content and unknown files in
-// the staging folder.
+// TestDiscardKeeps: Discard moves another program's content to the kept files, and leaves unknown files in the staging
+// folder.
 func TestDiscardKeeps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -175,11 +174,11 @@ func TestDiscardKeeps(t *testing.T) {
 		t.Errorf("%s holds %q, %v", kept[0], data, err)
 	}
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: staged.Ops}); err != nil {
-		t.Errorf("Prepare beside it = %v", err)
+		t.Errorf("Prepare beside an unknown file = %v", err)
 	}
 }
 
-// TestDiscardRemovesUnfinished: Discard removes a staged file that a recovery began to write again.
+// TestDiscardRemovesUnfinished: Discard removes a staged file that a recovery has begun to write again.
 func TestDiscardRemovesUnfinished(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -194,8 +193,8 @@ func TestDiscardRemovesUnfinished(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestSameByOther lets another program make the same change before Commit. That of a deletion cannot be told from an
-// exchange whose staged file was removed.
+// TestSameByOther: if another program makes the same change before Commit, the record stays as it is. A deletion looks like
+// an exchange whose staged file was lost, so it is a conflict.
 func TestSameByOther(t *testing.T) {
 	for part, want := range map[string]change.State{"prt_11": change.Aborted, "prt_13": change.Conflicted} {
 		root := storetest.SmallTree(t)
@@ -216,8 +215,8 @@ func TestSameByOther(t *testing.T) {
 	}
 }
 
-// TestUnfinishedExchange crashes an exchange in several calls that takes out content of another program: Settle
-// puts it back.
+// TestUnfinishedExchange: if an exchange in several calls takes out content of another program and is cut, Settle puts the
+// content back.
 func TestUnfinishedExchange(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})

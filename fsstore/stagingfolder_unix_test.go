@@ -16,7 +16,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// Issue 13, item 2: nothing is staged or kept in a folder where another user could change it.
+// TestStagingFolderOfOthers: nothing is staged or kept in a folder where another user could change it.
 func TestStagingFolderOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		folder  string
@@ -41,7 +41,7 @@ func TestStagingFolderOfOthers(t *testing.T) {
 			root := storetest.SmallTree(t)
 			s := mustOpen(t, root, tree.Options{Owner: "own"})
 			ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
-			for _, at := range []string{fsstore.MendDir + "/own/7", fsstore.KeptDir} { // else they are removed first
+			for _, at := range []string{fsstore.MendDir + "/own/7", fsstore.KeptDir} { // Prepare removes empty folders
 				if err := os.MkdirAll(filepath.Join(root, at), 0o700); err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestSteps pins the order of all calls that change the disk, and the folders that each barrier waits for.
+// TestSteps pins the calls that change the disk, in their order, and the folders that each barrier syncs.
 func TestSteps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {

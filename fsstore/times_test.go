@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestTimes: a replaced file gets the time that its op has, a file that moves to another folder keeps its time, and the
-// undo gives all files their old times, except one whose op has no time.
+// TestTimes: a replaced file gets the time of its op, and a moved file keeps its time. The undo restores the old times,
+// except of a file whose op has no time.
 func TestTimes(t *testing.T) {
 	root, paths := storetest.FastDir(t), fsstore.Paths("notes")
 	old, later := time.Unix(1_000_000_000, 0), time.Unix(1_500_000_000, 0)
