@@ -23,7 +23,7 @@ func lineRef(id string) change.Ref {
 	return change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
 }
 
-// appendOps returns a plan that can be made by appending: a line replaced and one added.
+// appendOps returns ops that are made by appending: a line is replaced, and one is added.
 func appendOps(t *testing.T, root string) []change.Op {
 	t.Helper()
 	return []change.Op{
@@ -40,9 +40,10 @@ var endings = map[string]func(string) string{
 	"NUL":          func(s string) string { return s + "\x00\x00\x00" },
 }
 
-var long = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+// oldTime is the time of a transcript before a change.
+var oldTime = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 
-// rootEnding returns a transcript with an ending, and an old time.
+// rootEnding returns a folder whose transcript has the ending and an old time, and the content of the transcript.
 func rootEnding(t *testing.T, ending func(string) string) (root, before string) {
 	t.Helper()
 	root = newRoot(t)
@@ -50,20 +51,21 @@ func rootEnding(t *testing.T, ending func(string) string) (root, before string) 
 	if err := os.WriteFile(file(root), []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(file(root), long, long); err != nil {
+	if err := os.Chtimes(file(root), oldTime, oldTime); err != nil {
 		t.Fatal(err)
 	}
 	return root, before
 }
 
+// wantTime checks that the transcript has its old time.
 func wantTime(t *testing.T, root string) {
 	t.Helper()
-	if fi, err := os.Stat(file(root)); err != nil || !fi.ModTime().Equal(long) {
-		t.Errorf("the transcript is of %v, %v, want %v", fi.ModTime(), err, long)
+	if fi, err := os.Stat(file(root)); err != nil || !fi.ModTime().Equal(oldTime) {
+		t.Errorf("the transcript has the time %v, %v, want %v", fi.ModTime(), err, oldTime)
 	}
 }
 
-// An append moves no byte, its undo restores the same bytes, and both keep the mtime.
+// TestAppend: an append moves no byte, its undo restores the same bytes, and both keep the mtime.
 func TestAppend(t *testing.T) {
 	for name, ending := range endings {
 		for from := range 2 {
@@ -73,7 +75,7 @@ func TestAppend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := storetest.Apply(t, s, appendOps(t, root)[from:]) // two lines, or one
+			st := storetest.Apply(t, s, appendOps(t, root)[from:]) // both lines, or the added one
 			after := content(t, root)
 			if now, err := os.Stat(file(root)); err != nil || !strings.HasPrefix(after, before) || !os.SameFile(now, info) {
 				t.Errorf("%s: the append moved bytes: %q", name, after)
@@ -97,7 +99,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Undo removes exactly the appended lines, even if the agent has appended lines since.
+// TestUndoAfterAgentAppended: an undo removes exactly the lines of the change, even if the agent has appended lines since.
 func TestUndoAfterAgentAppended(t *testing.T) {
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +124,8 @@ func TestUndoAfterAgentAppended(t *testing.T) {
 	}
 }
 
-// While a process uses the transcript, an undo is refused; with force the old lines are
-// appended again, and the user is notified.
+// TestInUse: while a process uses the transcript, an undo is refused. With force the old lines are appended again, and a
+// note says so.
 func TestInUse(t *testing.T) {
 	root, _ := rootEnding(t, endings["complete"])
 	var notes []string
@@ -147,11 +149,11 @@ func TestInUse(t *testing.T) {
 		t.Fatalf("Commit = %+v, %v", out, err)
 	}
 	if got, want := content(t, root), after+string(ops[0].Pre.Data)+"\n"; got != want {
-		t.Errorf("by force: %q, want %q", got, want)
+		t.Errorf("with force: %q, want %q", got, want)
 	}
 }
 
-// The agent appends at each call of an append and of its undo. No line of it is lost.
+// TestAgentAppendsAtEveryStep: a line that the agent appends before any call of an append or of its undo stays.
 func TestAgentAppendsAtEveryStep(t *testing.T) {
 	for name, ending := range endings {
 		for _, undo := range []bool{false, true} {
@@ -202,8 +204,8 @@ func TestAgentAppendsAtEveryStep(t *testing.T) {
 	}
 }
 
-// Two programs write at each call of an undo, one of them through a descriptor that it opened
-// before the exchange. Each line is in the transcript once, or in the kept files.
+// TestTwoAgentsAtEveryStep: if two programs append at each call of an undo, one of them through a descriptor from before the
+// exchange, each line is in the transcript once, or in the kept files.
 func TestTwoAgentsAtEveryStep(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -284,8 +286,8 @@ func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
 	}
 }
 
-// An append that is cut anywhere, even in the middle of its bytes, is completed or removed without a trace, and lines
-// that the agent wrote after it stay.
+// TestTornAppend: an append that is cut at any byte is finished, or removed without a trace, and lines that the agent wrote
+// after it stay.
 func TestTornAppend(t *testing.T) {
 	for name, ending := range endings {
 		for _, agent := range []bool{false, true} {
@@ -348,7 +350,7 @@ func TestTornAppend(t *testing.T) {
 	}
 }
 
-// A transcript is replaced by other bytes; lines that the agent appended meanwhile stay.
+// TestReplaceTranscript: a change may replace a whole transcript, and lines that the agent appended meanwhile stay.
 func TestReplaceTranscript(t *testing.T) {
 	for name, edit := range map[string]func(before string) string{
 		"other texts": func(before string) string { return strings.ReplaceAll(before, "a text", "another text") },
@@ -381,7 +383,7 @@ func TestReplaceTranscript(t *testing.T) {
 	}
 }
 
-// TestTimeOfReplace: a replaced transcript gets the time that the plan says, and its undo restores the old one.
+// TestTimeOfReplace: a replaced transcript gets the time of the plan, and its undo restores the old time.
 func TestTimeOfReplace(t *testing.T) {
 	for name, c := range map[string]struct {
 		fresh bool
@@ -390,7 +392,7 @@ func TestTimeOfReplace(t *testing.T) {
 	}{
 		"as it was": {same: true},
 		"fresh":     {fresh: true},
-		"given":     {time: long.Add(time.Hour).UnixNano()},
+		"given":     {time: oldTime.Add(time.Hour).UnixNano()},
 	} {
 		root, before := rootEnding(t, endings["complete"])
 		post := image(strings.ReplaceAll(before, "a text", "another text"))
@@ -401,7 +403,7 @@ func TestTimeOfReplace(t *testing.T) {
 			t.Fatalf("%s: Commit = %+v, %v", name, out, err)
 		}
 		wantMtime(t, root, name, c.same)
-		if (st.Ops[0].Pre.Time == long.UnixNano()) == c.same {
+		if (st.Ops[0].Pre.Time == oldTime.UnixNano()) == c.same {
 			t.Errorf("%s: the undo would set the time %d", name, st.Ops[0].Pre.Time)
 		}
 		storetest.Apply(t, s, change.Inverse(st.Ops))
@@ -409,7 +411,7 @@ func TestTimeOfReplace(t *testing.T) {
 	}
 }
 
-// Several records of one transcript are read at once, also the whole.
+// TestRead: Read returns several records of a transcript, and the whole transcript, in the order of their refs.
 func TestRead(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	s := mustOpen(t, root, linestore.Options{})
@@ -426,20 +428,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// CheckLinks fails for a record without a place, and when its context ends.
+// TestCheckLinksFails: CheckLinks fails for a record without a file, and when its context has ended.
 func TestCheckLinksFails(t *testing.T) {
 	s := mustOpen(t, newRoot(t), linestore.Options{})
 	if err := s.CheckLinks(t.Context(), []change.Ref{lineRef("../x")}); err == nil || !strings.Contains(err.Error(), "no message") {
-		t.Errorf("CheckLinks of a record without a place = %v", err)
+		t.Errorf("CheckLinks of a record without a file = %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.CheckLinks(ended, []change.Ref{lineRef("prt_12")}); !errors.Is(err, context.Canceled) {
-		t.Errorf("CheckLinks after the context = %v", err)
+		t.Errorf("CheckLinks with a context that has ended = %v, want %v", err, context.Canceled)
 	}
 }
 
-// An undo removes its line even if other programs removed everything before it.
+// TestUndoOfFirstLine: an undo removes its line even if other programs removed everything before the line.
 func TestUndoOfFirstLine(t *testing.T) {
 	root, _ := rootEnding(t, endings["no line feed"])
 	s := mustOpen(t, root, linestore.Options{})
@@ -451,7 +453,7 @@ func TestUndoOfFirstLine(t *testing.T) {
 	}
 }
 
-// A blank line has no key, and hides no line.
+// TestBlankLine: a blank line is no record, and the lines after it are found.
 func TestBlankLine(t *testing.T) {
 	root, _ := rootEnding(t, func(text string) string { return strings.Replace(text, "\n", "\n\n", 1) })
 	before := content(t, root)
@@ -467,7 +469,7 @@ func TestBlankLine(t *testing.T) {
 	}
 }
 
-// A change that is prepared while an earlier one is undecided has a staging folder of its own.
+// TestTwoStaged: a change that is prepared while an earlier one is undecided has its own staging folder.
 func TestTwoStaged(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	plan := change.Plan{Ops: []change.Op{{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12"))}}}
@@ -482,7 +484,8 @@ func TestTwoStaged(t *testing.T) {
 	}
 }
 
-// Two transcripts cannot change at once, nor a transcript and its lines.
+// TestRefusedPlans: a plan is refused if it changes the key of a line, puts two lines into a record, or changes a transcript
+// and its lines, or two transcripts.
 func TestRefusedPlans(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	s := mustOpen(t, root, linestore.Options{})
@@ -501,23 +504,23 @@ func TestRefusedPlans(t *testing.T) {
 	}
 }
 
-// An undo removes only a line that mend wrote, even if another program wrote the same line.
+// TestUndoKeepsForeignLines: an undo removes only the line that mend wrote, even if another program wrote the same line.
 func TestUndoKeepsForeignLines(t *testing.T) {
 	root := newRoot(t)
 	old, repaired := string(read(t, root, lineRef("prt_12")).Data), `{"id":"prt_12","text":"repaired"}`
 	start := content(t, root)
 	for _, c := range []struct {
 		name     string
-		inUse    bool   // while it is undone, so that the old line is appended again
-		foreign  string // what another program appends between the change and the undo, one letter a line: old, repaired
-		again    string // and between the undo and its undo
+		inUse    bool   // the transcript is in use during the undo, so that the old line is appended again
+		foreign  string // lines of another program between the change and the undo: o for the old one, r for the repaired one
+		again    string // lines of another program between the undo and its undo
 		conflict bool   // the undo is refused
-		second   string // the lines of the record in the end; "" if the undo of the undo is refused
+		second   string // the lines after the undo of the undo; "" if that is refused
 	}{
 		{name: "alone", second: "or"},
 		{name: "repeated", foreign: "rr", second: "orrr"},
-		{name: "as it was", again: "ro", second: "oror"},
-		{name: "twice as it was", again: "roro", second: "ororor"},
+		{name: "repaired and old", again: "ro", second: "oror"},
+		{name: "repaired and old, twice", again: "roro", second: "ororor"},
 		{name: "old and repaired", foreign: "or", conflict: true},
 		{name: "in use", inUse: true, second: "or"},
 		{name: "in use, then both", inUse: true, again: "ro"},

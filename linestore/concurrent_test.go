@@ -16,7 +16,7 @@ import (
 
 var added = change.Op{Ref: lineRef("new"), Post: image(`{"id":"new","text":"added"}`)}
 
-// mustPrepare prepares a change of a store with a hook.
+// mustPrepare opens a store with the hook, and prepares the plan.
 func mustPrepare(t *testing.T, root string, step func(string) error, p change.Plan) (*linestore.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, linestore.Options{Step: step})
@@ -34,19 +34,19 @@ func overwrite(t *testing.T, root, text string) {
 	}
 }
 
-// TestAppendMeanwhile: another program changes the transcript between Prepare and the write. The append is refused
-// if it no longer fits, and nothing is written.
+// TestAppendMeanwhile: if another program changes the transcript between Prepare and the write so that the append no longer
+// fits, the change is refused, and nothing is written.
 func TestAppendMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		ending string
-		at     string // the call before which it happens; "" before Commit
+		at     string // the call before which the other program writes; "" for before Commit
 		do     func(text string) string
 		done   bool
 	}{
 		{"shorter", "complete", "", func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] }, false},
-		{"as long, with the newline that was missing", "no line feed", "", func(s string) string { return s[1:] + "\n" }, false},
-		{"longer, with the newline that was missing", "no line feed", "", func(s string) string { return s + "\n" }, false},
+		{"as long, with the missing newline", "no line feed", "", func(s string) string { return s[1:] + "\n" }, false},
+		{"longer, with the missing newline", "no line feed", "", func(s string) string { return s + "\n" }, false},
 		{"longer, torn", "complete", "", func(s string) string { return s + `{"id":"to` }, false},
 		{"a line more", "complete", "", func(s string) string { return s + `{"id":"later"}` + "\n" }, true},
 		{"a line more, just before the write", "complete", "append", func(s string) string { return s + `{"id":"later"}` + "\n" }, false},
@@ -56,7 +56,7 @@ func TestAppendMeanwhile(t *testing.T) {
 			root, before := rootEnding(t, endings[c.ending])
 			now := before
 			meanwhile := func() {
-				if c.do == nil { // a rename over it, with the same bytes
+				if c.do == nil { // another file with the same bytes replaces it
 					other := filepath.Join(root, "other")
 					if err := errors.Join(os.WriteFile(other, []byte(before), 0o600), os.Rename(other, file(root))); err != nil {
 						t.Fatal(err)
@@ -90,16 +90,16 @@ func TestAppendMeanwhile(t *testing.T) {
 	}
 }
 
-// wantMtime checks the time of the transcript: an old time, or the time of a write in this test.
+// wantMtime checks whether the transcript has its old time.
 func wantMtime(t *testing.T, root, when string, old bool) {
 	t.Helper()
 	fi, err := os.Stat(file(root))
-	if err != nil || fi.ModTime().Equal(long) != old {
-		t.Errorf("%s: the transcript is of %v, %v, want the old time %t", when, fi.ModTime(), err, old)
+	if err != nil || fi.ModTime().Equal(oldTime) != old {
+		t.Errorf("%s: the transcript has the time %v, %v, want the old time %t", when, fi.ModTime(), err, old)
 	}
 }
 
-// TestTimeAfterRecovery: a recovery restores the transcript's mtime, unless another program wrote since.
+// TestTimeAfterRecovery: a recovery restores the mtime of the transcript, unless another program has written since.
 func TestTimeAfterRecovery(t *testing.T) {
 	for _, agent := range []bool{false, true} {
 		for _, torn := range []bool{false, true} {
@@ -122,7 +122,7 @@ func TestTimeAfterRecovery(t *testing.T) {
 	}
 }
 
-// TestSettleAppend: a single Settle decides an append by what is in the transcript after its old end.
+// TestSettleAppend: Settle decides about an append by the bytes after the old end of the transcript.
 func TestSettleAppend(t *testing.T) {
 	line := string(added.Post.Data)
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func TestSettleAppend(t *testing.T) {
 		state        change.State
 		want         string // after the old end
 		old          bool   // the transcript keeps its old time
-		call         string // a call of Settle
+		call         string // a call of Settle; "" for any
 	}{
 		{"all of it", "complete", line + "\n", change.Committed, line + "\n", true, "barrier"},
 		{"the newline and a part", "no line feed", "\n" + line[:9], change.Aborted, "", true, "exchange"},
@@ -163,7 +163,7 @@ func TestSettleAppend(t *testing.T) {
 	}
 }
 
-// TestStagedDurably: Prepare ends by waiting for the disk.
+// TestStagedDurably: the last call of Prepare syncs what it has staged.
 func TestStagedDurably(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	last := ""
@@ -176,7 +176,8 @@ func TestStagedDurably(t *testing.T) {
 	}
 }
 
-// heldWriter has the transcript open as a program that appends to it, also after it was replaced.
+// heldWriter opens the transcript as another program. The result appends a line through that descriptor, even after the
+// transcript was replaced.
 func heldWriter(t *testing.T, root string) func(line string) {
 	t.Helper()
 	f, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
@@ -191,8 +192,8 @@ func heldWriter(t *testing.T, root string) func(line string) {
 	}
 }
 
-// TestCarryOver: lines that a program appends through an old descriptor are carried over as long as it appends them,
-// each once; a crash at any call, or in the middle of a line, neither loses nor repeats a line.
+// TestCarryOver: lines that a program appends through an old descriptor during an exchange are carried over, each once. A
+// crash at any call, or in the middle of a line, neither loses nor repeats a line.
 func TestCarryOver(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -235,17 +236,18 @@ func TestCarryOver(t *testing.T) {
 			if wrote == 2 {
 				want += b + "\n"
 			}
-			if k == 0 { // before the exchange
+			if k == 0 { // the exchange was not made
 				want = before + a + "\n"
 			}
 			if got != want {
 				t.Fatalf("cut at %d %q, torn at %d: %q, want %q", k, f.Calls, torn, got[len(before)-3:], want[len(before)-3:])
 			}
-			wantOldTime := !hit // else the test wrote
-			if wantOldTime {
-				if fi, err := os.Stat(file(root)); err != nil || time.Since(fi.ModTime()) > time.Hour {
-					t.Errorf("the time is %v, want the one of what was carried over", fi.ModTime())
-				}
+			fi, err := os.Stat(file(root))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !hit && time.Since(fi.ModTime()) > time.Hour {
+				t.Errorf("the time is %v, want the time of the carried over lines", fi.ModTime())
 			}
 			if err := mustOpen(t, root, linestore.Options{}).Discard(t.Context(), st); err != nil {
 				t.Fatal(err)
@@ -260,7 +262,7 @@ func TestCarryOver(t *testing.T) {
 	}
 }
 
-// TestCarriedOverLine: a line that is carried over begins a new line, once, and the transcript gets its time.
+// TestCarriedOverLine: a line that is carried over starts on a new line, and the transcript gets the time of that write.
 func TestCarriedOverLine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -277,7 +279,7 @@ func TestCarriedOverLine(t *testing.T) {
 				return nil
 			}
 			appendRaw(t, root, c.wrote)
-			return os.Chtimes(file(root), long, long)
+			return os.Chtimes(file(root), oldTime, oldTime)
 		}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(c.before), Post: image(c.after)}}})
 		if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 			t.Fatalf("Commit = %+v, %v", out, err)
@@ -300,8 +302,8 @@ func appendRaw(t *testing.T, root, text string) {
 	}
 }
 
-// TestIsOwn: an undo removes the line that the reverted change appended, even if another program wrote the same
-// bytes.
+// TestIsOwn: an undo removes the line after the point where the reverted change appended. It is refused if there are two
+// such lines.
 func TestIsOwn(t *testing.T) {
 	old, repaired := `{"id":"x","text":"old"}`, `{"id":"x","text":"repaired"}`
 	ref := lineRef("x")
@@ -316,15 +318,15 @@ func TestIsOwn(t *testing.T) {
 		removed bool
 		refused bool
 	}{
-		{"the only one", []string{old, repaired}, []*change.AppendPoint{at(old)}, true, false},
-		{"lines before it were removed since", []string{old, repaired}, []*change.AppendPoint{{Size: 1 << 20}}, true, false},
-		{"one before the place", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old)}, true, false},
-		{"two after the place", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
-		{"the place is that of the earliest", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), at(repaired)}, true, false},
-		{"the earliest is before both", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), {Size: 0}}, false, true},
-		{"one that did not append", []string{repaired, old, repaired}, []*change.AppendPoint{nil, at(repaired, old)}, true, false},
-		{"none appended", []string{old, repaired}, []*change.AppendPoint{nil}, false, false},
-		{"no revert", []string{old, repaired}, nil, true, false},
+		{"one line", []string{old, repaired}, []*change.AppendPoint{at(old)}, true, false},
+		{"the file is shorter than the point", []string{old, repaired}, []*change.AppendPoint{{Size: 1 << 20}}, true, false},
+		{"another one before the point", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old)}, true, false},
+		{"two after the point", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
+		{"the earliest of two points", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), at(repaired)}, true, false},
+		{"the earliest point is before both lines", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), {Size: 0}}, false, true},
+		{"one change did not append", []string{repaired, old, repaired}, []*change.AppendPoint{nil, at(repaired, old)}, true, false},
+		{"no change appended", []string{old, repaired}, []*change.AppendPoint{nil}, false, false},
+		{"no reverted change", []string{old, repaired}, nil, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root, _ := rootEnding(t, endings["complete"])
@@ -333,7 +335,7 @@ func TestIsOwn(t *testing.T) {
 			s := mustOpen(t, root, linestore.Options{})
 			st, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{undo}, Reverts: c.reverts})
 			if errors.As(err, new(*change.ConflictError)) != c.refused {
-				t.Fatalf("Prepare = %v, want it refused %t", err, c.refused)
+				t.Fatalf("Prepare = %v, want refused %t", err, c.refused)
 			}
 			if c.refused {
 				return
@@ -352,8 +354,8 @@ func TestIsOwn(t *testing.T) {
 	}
 }
 
-// TestCarriedOverOnce: lines that were carried over before a crash are not carried over again, although another
-// program has appended more since.
+// TestCarriedOverOnce: lines that were carried over before a crash are not carried over again, even if another program has
+// appended more since.
 func TestCarriedOverOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -386,8 +388,8 @@ func TestCarriedOverOnce(t *testing.T) {
 	}
 }
 
-// TestReplacedMeanwhile: another program rewrites the transcript between the last check and the exchange. Its file is
-// put back in place, the conflict says what it did to the record, and nothing is left in mend's folder.
+// TestReplacedMeanwhile: if another program rewrites the transcript between the last check and the exchange, its file is put
+// back, the conflict says how it changed the record, and nothing is left in mend's folder.
 func TestReplacedMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		why string

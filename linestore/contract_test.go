@@ -15,7 +15,7 @@ import (
 	"mend/linestore"
 )
 
-// transcript is the path of the transcript of the tests, below the root.
+// transcript is the path of the transcript below the root.
 const transcript = "talks/ses_1.jsonl"
 
 // A testLayout has one transcript. The key of a line is its id.
@@ -123,6 +123,7 @@ func lastLines(t *testing.T, root string) map[string]string {
 	return all
 }
 
+// TestContract cuts and fails a change, its undo and their recovery at each call.
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		root := newRoot(t)
@@ -168,7 +169,7 @@ func read(t *testing.T, root string, refs ...change.Ref) *change.Image {
 	return images[0]
 }
 
-// write is another program: it appends a line, or writes the transcript without one.
+// write appends a line as another program would, or writes the transcript without the line.
 func write(t *testing.T, root string, ref change.Ref, image *change.Image) {
 	t.Helper()
 	if image != nil {

@@ -6,8 +6,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestNoExchange lets agents append and processes die on a system without a call that exchanges two files: nothing is
-// lost, as elsewhere.
+// TestNoExchange: without a system call that exchanges two files, no line and no change is lost, either.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -15,7 +14,7 @@ func TestNoExchange(t *testing.T) {
 	storetest.DenyExchange(t)
 	for name, test := range map[string]func(*testing.T){
 		"AgentAppendsAtEveryStep": TestAgentAppendsAtEveryStep, "TwoAgentsAtEveryStep": TestTwoAgentsAtEveryStep,
-		"WholeTranscript": TestReplaceTranscript, "Contract": TestContract,
+		"ReplaceTranscript": TestReplaceTranscript, "Contract": TestContract,
 	} {
 		t.Run(name, test)
 	}

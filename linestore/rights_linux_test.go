@@ -17,8 +17,8 @@ import (
 
 const rootKey = "LINESTORE_ROOT"
 
-// asNobody runs the test again, in a child process, as a user who owns nothing, with the folder that
-// prep prepared as the user root. It returns the path of that folder only in the child.
+// asNobody runs the test again in a child process, as a user without rights. Before that, prep prepares a folder as root,
+// with a transcript of that user. child is true in the child process.
 func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
 	t.Helper()
 	if root = os.Getenv(rootKey); root != "" {
@@ -33,7 +33,7 @@ func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Chown(file(root), storetest.NobodyUID, -1), os.Chtimes(file(root), long, long)); err != nil {
+	if err := errors.Join(os.Chown(file(root), storetest.NobodyUID, -1), os.Chtimes(file(root), oldTime, oldTime)); err != nil {
 		t.Fatal(err)
 	}
 	prep(root)
@@ -42,8 +42,8 @@ func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
 	return root, false
 }
 
-// wantFixed checks that an append is refused before anything is written.
-func wantFixed(t *testing.T, root, why string) {
+// wantRefused checks that an append is refused before anything is written.
+func wantRefused(t *testing.T, root, why string) {
 	t.Helper()
 	before := content(t, root)
 	s := mustOpen(t, root, linestore.Options{})
@@ -61,7 +61,7 @@ func wantFixed(t *testing.T, root, why string) {
 	}
 }
 
-// A change that could not be undone is not begun.
+// TestOwnerOfTranscript: a transcript of another user is not changed, although mend could append to it: an undo would fail.
 func TestOwnerOfTranscript(t *testing.T) {
 	root, child := asNobody(t, func(root string) {
 		if err := errors.Join(os.Chown(file(root), 0, 0), os.Chmod(file(root), 0o666)); err != nil {
@@ -69,10 +69,12 @@ func TestOwnerOfTranscript(t *testing.T) {
 		}
 	})
 	if child {
-		wantFixed(t, root, "another user (uid 0, you are 65534)")
+		wantRefused(t, root, "another user (uid 0, you are 65534)")
 	}
 }
 
+// TestFolderNotWritable: a change that could not be undone for missing permissions is refused, with the command that adds
+// them.
 func TestFolderNotWritable(t *testing.T) {
 	root, child := asNobody(t, func(string) {})
 	if !child {
@@ -94,7 +96,7 @@ func TestFolderNotWritable(t *testing.T) {
 		if err := os.Chmod(c.path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) { wantFixed(t, root, c.why) })
+		t.Run(name, func(t *testing.T) { wantRefused(t, root, c.why) })
 		if err := os.Chmod(c.path, info.Mode()); err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +105,8 @@ func TestFolderNotWritable(t *testing.T) {
 	storetest.Apply(t, s, change.Inverse(storetest.Apply(t, s, appendOps(t, root)).Ops))
 }
 
-// A change that an earlier version of mend wrote into such a transcript is decided, and the file keeps
-// the time of the change.
+// TestSettleWithoutRights: Settle decides about a change that an earlier version made in a transcript of another user. It
+// cannot restore the mtime, and a note says so.
 func TestSettleWithoutRights(t *testing.T) {
 	var st change.Staged
 	staged := func(root string) string { return filepath.Join(filepath.Dir(root), filepath.Base(root)+".staged") }
@@ -150,7 +152,7 @@ func TestSettleWithoutRights(t *testing.T) {
 	}
 }
 
-// A change to a transcript that was deleted or replaced is decided.
+// TestSettleLostTranscript: if the transcript was deleted, or something else has its name, the change did not take effect.
 func TestSettleLostTranscript(t *testing.T) {
 	for name, lose := range map[string]func(root string) error{
 		"file":   func(root string) error { return os.Remove(file(root)) },
