@@ -256,6 +256,8 @@ type Copy struct {
 
 	PromptsOnly bool // it has only the user's prompts: everything else is lost
 
+	Removed map[string]bool // ids of messages that the agent has removed itself, such as after /undo; nil if unknown
+
 	Stamp change.Stamp // of the session when it was read; the zero stamp if unknown
 }
 

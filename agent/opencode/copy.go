@@ -17,7 +17,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{Stamp: stamp, Messages: len(loaded.Messages)}
+	c = agent.Copy{Stamp: stamp, Messages: len(loaded.Messages), Removed: loaded.Removed}
 	if len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}

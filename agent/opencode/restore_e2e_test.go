@@ -152,7 +152,7 @@ func TestRealRestore(t *testing.T) {
 					h.t.Fatal(r.Output)
 				}
 				s.Close()
-			}, mend.Shortened},
+			}, mend.Undone},
 			{"of a project entry that was replaced", func(h *lostHome, s *fixture.Server) {
 				s.Close()
 				h.git("commit", "-q", "--allow-empty", "--amend", "-m", "another root")
@@ -225,6 +225,9 @@ func TestRealRestore(t *testing.T) {
 				c.lose(h, h.Serve())
 				lost := dbtest.DumpRows(t, db)
 				done, err := h.propose()
+				if c.state == mend.Undone && version == "1.2.27" { // it records no removal
+					c.state = mend.Shortened
+				}
 				if err != nil || done.State != c.state || len(done.Plan.Ops) == 0 {
 					t.Fatalf("state %q, want %q, %d ops, %v", done.State, c.state, len(done.Plan.Ops), err)
 				}

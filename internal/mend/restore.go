@@ -25,6 +25,7 @@ import (
 const (
 	Deleted   = "deleted"   // the agent no longer has it
 	Shortened = "shortened" // it has fewer messages, parts or files than a copy
+	Undone    = "undone"    // it lacks messages that the agent has removed itself, as after /undo; it is not listed
 	Replaced  = "replaced"  // it has other messages than a copy
 	Elsewhere = "elsewhere" // it is in another store of the agent, which the agent does not read
 
@@ -233,12 +234,35 @@ func (c *Store) restorable(
 		return r, from, shown != repair.NotLoaded || from != nil, nil
 	case from == nil:
 		return r, nil, false, nil
+	case c.isUndone(ctx, k, f.Session, from):
+		r.State = Undone
+		return r, from, false, nil
 	case from.First != now.First && now.Messages > 0 && (r.Missing == 0 || lack.Messages >= from.Messages):
 		r.State = Replaced
 	default:
 		r.State = Shortened
 	}
 	return r, from, true, nil
+}
+
+// isUndone reports whether the agent itself has removed all that a session lacks of a copy.
+func (c *Store) isUndone(ctx context.Context, k *keep.Keep, head change.Head, from *keep.State) bool {
+	now, err := c.store.Copy(ctx, head)
+	if err != nil || len(now.Removed) == 0 {
+		return false
+	}
+	ops, err := k.Load(ctx, *from)
+	if err != nil {
+		return false
+	}
+	removed, edited := c.editsSince(ctx, head.ID, from.Time)
+	maps.Copy(edited, removed)
+	for _, o := range ops {
+		if now.Removed[o.Ref.Message] {
+			edited[o.Ref.WithoutProject()] = true
+		}
+	}
+	return c.store.CountMissing(now.Records, recordsOf(ops), edited).Records == 0
 }
 
 // findMissing returns the newest state with records that the session lacks now, or has without content, although it

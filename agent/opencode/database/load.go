@@ -172,7 +172,26 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	if err := c.loadParts(s, h, raw); err != nil {
 		return nil, err
 	}
+	if raw {
+		if s.Removed, err = c.removedMessages(id); err != nil {
+			return nil, err
+		}
+	}
 	return s, c.loadRest(s, h)
+}
+
+// removedMessages returns [record.Session].Removed.
+func (c *conn) removedMessages(id string) (removed map[string]bool, err error) {
+	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
+		return nil, nil
+	}
+	const query = `SELECT json_extract(data, '$.messageID') FROM event
+		WHERE aggregate_id = ?1 AND type = 'message.removed.1' AND json_valid(data)`
+	removed = map[string]bool{}
+	return removed, c.Query(query, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+		removed[st.ColumnText(0)] = true
+		return nil
+	})
 }
 
 // loadProject reads the rows that the session's row refers to: its project, its workspace, and a project that replaced

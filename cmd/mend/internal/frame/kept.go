@@ -267,6 +267,7 @@ var StateTexts = map[string]string{
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
 	mend.Deleted:             "The agent no longer has any of it.",
 	mend.Shortened:           "It lacks messages, parts, files or texts that its copy has.",
+	mend.Undone:              "Its agent removed messages that its copy has, as after /undo.",
 	mend.Replaced:            "Its messages are not those of its copy.",
 	mend.Elsewhere:           "It is in a store that its agent does not read.",
 	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",

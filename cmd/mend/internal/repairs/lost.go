@@ -104,6 +104,9 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 	if i := slices.IndexFunc(found.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }); i >= 0 {
 		x.Wrong = found.Diagnoses[i].Why
 	}
+	if lost.State == mend.Undone { // restore brings it back, if the user names the session
+		lost.Plan.Ops = nil
+	}
 	if len(lost.Plan.Ops) > 0 {
 		x.Wrong = "" // the restore describes it
 	}

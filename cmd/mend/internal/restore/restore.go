@@ -34,8 +34,8 @@ const restoreHelp = `Restore brings a session back:
   hidden       OpenCode treats its folder as another project, or its main session is gone:
                it is listed again
   deleted      by you, by the agent or by its clean-up: restored from a copy
-  shortened    cut, reverted, emptied or overwritten: the missing part is restored
-               from a copy
+  shortened    cut, emptied or overwritten: the missing part is restored from a copy;
+               what you took back with /undo only if you name the session
   not loaded   the agent finds no conversation in it: restored from a copy
   prompts      Claude Code deleted it, and there is no copy: its prompts are restored,
                without the answers
