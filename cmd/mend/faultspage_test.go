@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"mend/cmd/mend/internal/agents"
+	"mend/internal/mend"
 	"mend/repair"
 )
 
@@ -162,7 +163,7 @@ func compareList(t *testing.T, name, test, want string) {
 }
 
 // TestReadmeCommands checks that the README is short, and that its first page has a picture and the commands
-// for a machine on which only Go is installed.
+// for a machine on which only Go is installed. mend must know each error that the README lists.
 func TestReadmeCommands(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -180,6 +181,14 @@ func TestReadmeCommands(t *testing.T) {
 	for want, most := range map[string]int{"](docs/demo.svg)": 10, "    go run ./cmd/mend demo ": 25, "    go test ./... ": 25, "first build": 25} {
 		if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, want) }); at < 0 || at >= most {
 			t.Errorf("the README has %q not in its first %d lines", want, most)
+		}
+	}
+	_, known, _ := strings.Cut(string(readme), "## Is it your error?\n\n")
+	known, _, _ = strings.Cut(known, "\n    … or ")
+	for line := range strings.SplitSeq(known, "\n") {
+		text, _, _ := strings.Cut(strings.TrimSpace(line), "  (") // before a command that helps
+		if e := mend.Agents(agents.All).ParseAPIError([]byte(text)); !e.Recognised {
+			t.Errorf("the README lists an error that mend does not know: %s", text)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoReques
 	case err != nil:
 		return fmt.Sprintf("the effect of a second undo is unknown: %v", err)
 	}
-	return fmt.Sprintf("a second undo would change records that are as the repair left them (%d)", len(p.Ops))
+	return fmt.Sprintf("a second undo would take effect: records hold again what the repair wrote (%d)", len(p.Ops))
 }
 
 // undoable returns the entries of the request, oldest first.
