@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// TestPlanEdit: an edit changes one value and keeps every other byte of the file.
 func TestPlanEdit(t *testing.T) {
 	for _, c := range []struct {
 		name, before, key, text string
@@ -35,7 +36,7 @@ func TestPlanEdit(t *testing.T) {
 		if err := os.WriteFile(path, e.After, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Load(path, func(string) (string, bool) { return "", false }, nil)
+		got, err := Load(path, noEnv, nil)
 		if err != nil || got.Origin(c.key) != File {
 			t.Errorf("%s: the origin of %s is %s, %v, want %s", c.name, c.key, got.Origin(c.key), err, File)
 		}
