@@ -13,7 +13,6 @@ import (
 
 	"mend/change"
 	"mend/internal/aside"
-	"mend/internal/ownfile"
 	"mend/internal/test/storetest"
 )
 
@@ -59,7 +58,7 @@ func put(t *testing.T, root, name, data string) {
 	must(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
 }
 
-// TestMoves: a move is made if its source exists and its target is free; after a revert, everything is as before.
+// TestMoves: a move is made if its source exists and its target does not, and a revert restores every file.
 func TestMoves(t *testing.T) {
 	root := storetest.FastDir(t)
 	put(t, root, "one", "1")
@@ -77,19 +76,18 @@ func TestMoves(t *testing.T) {
 		must(t, a.MakeMoves(t.Context(), moves))
 		want := []string{".mend/own/kept=2", ".mend/own/one=1", "taken=agent's"}
 		if got := list(t, root); !slices.Equal(got, want) {
-			t.Fatalf("after Forward: %q, want %q", got, want)
+			t.Fatalf("after MakeMoves: %q, want %q", got, want)
 		}
 	}
 	for range 2 {
 		must(t, a.RevertMoves(t.Context(), moves))
 		if got := list(t, root); !slices.Equal(got, before) {
-			t.Fatalf("after Back: %q, want %q", got, before)
+			t.Fatalf("after RevertMoves: %q, want %q", got, before)
 		}
 	}
 }
 
-// build builds a database to replace the one in root, as a process does that is then killed unless it discards the
-// build.
+// build builds a database that can replace the one in root, and discards nothing, like a process that is killed.
 func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*aside.Built, *change.Image) {
 	t.Helper()
 	b, err := a.Build()
@@ -100,8 +98,7 @@ func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*asi
 	return b, image
 }
 
-// TestSweepBuilt: the build of a process stays as long as the process runs; afterwards the next process removes
-// it.
+// TestSweepBuilt: the build of a process stays as long as the process runs. Afterwards the next process removes it.
 func TestSweepBuilt(t *testing.T) {
 	root := storetest.FastDir(t)
 	put(t, root, "db", "old")
@@ -115,18 +112,17 @@ func TestSweepBuilt(t *testing.T) {
 	if got := list(t, root); len(got) != 2 || !strings.HasSuffix(got[0], "=new") || !strings.HasPrefix(got[0], ".mend/built/db-") {
 		t.Fatalf("while the process runs: %q", got)
 	}
-	fault.At = 0 // it is killed: nothing is removed, and the lock ends
+	fault.At = 0 // from here on the process is killed: it removes nothing, and its lock ends
 	if err := b.Discard(); err == nil || len(list(t, root)) != 2 {
 		t.Fatalf("Discard of a killed process: %v, %q", err, list(t, root))
 	}
 	must(t, other.Discard())
 	if got := list(t, root); !slices.Equal(got, []string{"db=old"}) {
-		t.Errorf("after the next writer: %q", got)
+		t.Errorf("after the next process: %q", got)
 	}
 }
 
-// TestBuiltTwice: a second process that has built the same content is refused, and the build of the first one
-// stays.
+// TestBuiltTwice: a second process that builds the same content is refused, and the build of the first one stays.
 func TestBuiltTwice(t *testing.T) {
 	root := storetest.FastDir(t)
 	a := open(t, root, "", nil)
@@ -137,7 +133,7 @@ func TestBuiltTwice(t *testing.T) {
 	must(t, err)
 	put(t, root, second.Folder()+"/db", "new")
 	if _, err := a.FinishDatabase(t.Context(), second, f); err == nil {
-		t.Error("a second process has built the same: no error")
+		t.Error("FinishDatabase of the same content = nil, want an error")
 	}
 	must(t, second.Discard())
 	if got := list(t, root); len(got) != 1 || !strings.HasPrefix(got[0], ".mend/built/db-") {
@@ -149,7 +145,7 @@ func TestBuiltTwice(t *testing.T) {
 	}
 }
 
-// TestBuildBesideOthers: processes that build and sweep at the same time do not stop each other.
+// TestBuildBesideOthers: processes that build and sweep at the same time do not disturb each other.
 func TestBuildBesideOthers(t *testing.T) {
 	root := storetest.FastDir(t)
 	var all sync.WaitGroup
@@ -175,7 +171,7 @@ func TestBuildBesideOthers(t *testing.T) {
 	}
 }
 
-// A databaseFixture is a database that is set aside or comes back, without a journal.
+// A databaseFixture is a database that is set aside or restored, without a journal.
 type databaseFixture struct {
 	*testing.T
 	root string
@@ -193,7 +189,7 @@ func newDatabaseFixture(t *testing.T) databaseFixture {
 	return f
 }
 
-// run makes a change as txn.Run does, and reports whether it was begun.
+// run makes a change as txn.Run does.
 func (f databaseFixture) run(op change.Op, step func(string) error) (st change.Staged, out change.Outcome, err error) {
 	a := open(f.T, f.root, "own", step)
 	defer a.Close()
@@ -226,19 +222,18 @@ func (f databaseFixture) image() *change.Image {
 	return image
 }
 
-// TestDatabaseAsideCutAtEveryStep: a database is set aside without another one in its place, and comes back.
-// Killed at every step, and in the recovery too, the files are all in one place or the other, and mend's own
-// folders have nothing else.
+// TestDatabaseAsideCutAtEveryStep: if mend is killed at any step while it sets a database aside or restores it, and
+// again in the recovery, all files end up in one place, and mend's own folders have nothing else.
 func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		done, reverted := 0, 0
 		for k := 0; ; k++ {
 			f := newDatabaseFixture(t)
 			op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
-			here := list(t, f.root)
+			present := list(t, f.root)
 			_, _, err := f.run(op, nil)
 			must(t, err)
-			away := list(t, f.root)
+			setAside := list(t, f.root)
 			if undo {
 				op = change.Inverse([]change.Op{op})[0]
 			} else {
@@ -256,9 +251,9 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 			if out, err = f.settle(st, nil); err != nil || len(out.Conflicts) > 0 {
 				t.Fatalf("undo %t, step %d (%v): %v, %v", undo, k, fault.Calls, out, err)
 			}
-			want := here
+			want := present
 			if (out.State == change.Committed) != undo {
-				want = away
+				want = setAside
 			}
 			if got := list(t, f.root); !slices.Equal(got, want) {
 				t.Fatalf("undo %t, step %d (%v): %s, %q, want %q", undo, k, fault.Calls, out.State, got, want)
@@ -273,13 +268,13 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 			}
 		}
 		if done == 0 || reverted == 0 {
-			t.Errorf("undo %t: %d done, %d reverted, want some of each", undo, done, reverted)
+			t.Errorf("undo %t: %d committed, %d reverted, want some of each", undo, done, reverted)
 		}
 	}
 }
 
-// TestOldMovedAwayFirst: where a system cannot exchange two files, 3163f4c2 moved the old database away before the new
-// one took its place. A change that was killed in between is finished.
+// TestOldMovedAwayFirst: a change of an earlier version of mend is finished. Where a system cannot exchange two files,
+// that version moved the old database away before it moved the new one into its place, and was killed in between.
 func TestOldMovedAwayFirst(t *testing.T) {
 	f := newDatabaseFixture(t)
 	a := open(t, f.root, "own", nil)
@@ -313,8 +308,8 @@ func TestOldMovedAwayFirst(t *testing.T) {
 	}
 }
 
-// TestDatabaseRecreated: the agent creates the database again before the recovery of an undo: the recovery ends with a
-// conflict, and both databases stay.
+// TestDatabaseRecreated: if the agent creates the database again before the recovery of an undo, the recovery ends with
+// a conflict, and both databases stay.
 func TestDatabaseRecreated(t *testing.T) {
 	f := newDatabaseFixture(t)
 	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
@@ -333,8 +328,8 @@ func TestDatabaseRecreated(t *testing.T) {
 	}
 }
 
-// TestDatabaseWrittenMeanwhile: bytes that another program writes at the moment of the exchange are detected,
-// although the time of the file is unchanged, and both databases stay.
+// TestDatabaseWrittenMeanwhile: bytes that another program writes directly before the exchange are detected, even if
+// the file keeps its time, and both databases stay.
 func TestDatabaseWrittenMeanwhile(t *testing.T) {
 	f := newDatabaseFixture(t)
 	must(t, errors.Join(os.Remove(filepath.Join(f.root, "db-wal")), os.Remove(filepath.Join(f.root, "db-shm"))))
@@ -353,28 +348,10 @@ func TestDatabaseWrittenMeanwhile(t *testing.T) {
 		return nil
 	})
 	if err == nil && out.State == change.Committed && len(out.Conflicts) == 0 {
-		t.Errorf("Run: %v, want it to see what was written", out)
+		t.Errorf("Run = %v, want it to detect the foreign bytes", out)
 	}
 	must(t, b.Discard())
 	if all := strings.Join(list(t, f.root), " "); !strings.Contains(all, "=odd") || !strings.Contains(all, "=new") {
 		t.Errorf("files: %s", all)
 	}
-}
-
-// TestTryLock: a folder is locked for as long as it is open.
-func TestTryLock(t *testing.T) {
-	root := storetest.FastDir(t)
-	var files [2]*os.File
-	for i := range files {
-		f, err := os.Open(root)
-		must(t, err)
-		defer f.Close()
-		files[i] = f
-	}
-	must(t, ownfile.TryLock(files[0]))
-	if err := ownfile.TryLock(files[1]); !errors.Is(err, ownfile.ErrLocked) {
-		t.Errorf("a second lock: %v", err)
-	}
-	must(t, files[0].Close())
-	must(t, ownfile.TryLock(files[1]))
 }
