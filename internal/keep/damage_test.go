@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// turns opens the copies, keeps n turns of a session, and returns the session with the records after each turn.
+// turns keeps n turns of a session, and returns the session and its records after each turn.
 func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 	t.Helper()
 	s := &session{r: rand.New(rand.NewPCG(5, 6))}
@@ -41,8 +41,8 @@ func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 
 var errCut = errors.New("cut")
 
-// TestCutAtEveryStep ends a process that keeps, thins and forgets before each change of a file. The states kept before
-// are complete afterwards, and the next process continues.
+// TestCutAtEveryStep: if a process that saves, thins and forgets ends before any change of a file, the earlier states
+// are complete, and the next process continues.
 func TestCutAtEveryStep(t *testing.T) {
 	for at := 0; ; at++ {
 		dir := t.TempDir()
@@ -104,9 +104,8 @@ func TestCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestDamage changes bytes of the file. A writer finds the damage, sets the file aside, reports this once, and begins
-// a new file; a reader reports the damage. No copy that is read differs from what was kept, and states that no changed
-// byte affects are copied to the new file.
+// TestDamage: if bytes of the file change, a reader reports the damage. A writer sets the file aside, reports this
+// once, and begins a new file with the undamaged states. No state that is loaded differs from what was saved.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, want := turns(t, dir, 30)
@@ -115,7 +114,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
-	found, brought, flips := 0, 0, 0
+	found, copied, affected := 0, 0, 0 // damaged files; states that were copied after a change of one byte, of how many
 	for range 40 {
 		file := bytes.Clone(whole)
 		kind := rng.IntN(3)
@@ -137,7 +136,7 @@ func TestDamage(t *testing.T) {
 			for _, st := range states {
 				got, lerr := r.Load(t.Context(), st)
 				if lerr == nil && !slices.EqualFunc(got, want[st.seq-1], same) {
-					t.Fatalf("state %s has other records, and nothing is said", st.ID)
+					t.Fatalf("state %s has other records, without an error", st.ID)
 				}
 				err = errors.Join(err, lerr)
 			}
@@ -148,10 +147,10 @@ func TestDamage(t *testing.T) {
 		} else if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
 			t.Fatalf("opening: %v", err)
 		}
-		said, over := 0, 0
+		setAside, recovered := 0, 0 // notices
 		o := Options{Notice: func(text string) {
-			if said += strings.Count(text, "The file is now"); strings.Contains(text, "recovered from") {
-				over++
+			if setAside += strings.Count(text, "The file is now"); strings.Contains(text, "recovered from") {
+				recovered++
 			}
 		}}
 		k, err := Open(dir, o)
@@ -171,27 +170,27 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said > 0 && kind == 1 {
-			flips, brought = flips+len(want), brought+len(states)
+		if setAside > 0 && kind == 1 {
+			affected, copied = affected+len(want), copied+len(states)
 		}
 		for _, st := range states {
-			if got, err := k.Load(t.Context(), st); said > 0 && (err != nil || !slices.EqualFunc(got, want[st.seq-1], same)) {
-				t.Fatalf("state %s was copied, and differs from what was kept: %v", st.ID, err)
+			if got, err := k.Load(t.Context(), st); setAside > 0 && (err != nil || !slices.EqualFunc(got, want[st.seq-1], same)) {
+				t.Fatalf("state %s was copied, and differs from what was saved: %v", st.ID, err)
 			}
 		}
-		if _, err := k.Verify(); said > 0 && err != nil {
+		if _, err := k.Verify(); setAside > 0 && err != nil {
 			t.Fatal(err)
 		}
-		if over != said {
-			t.Errorf("%d files were set aside, and %d were reported with the copied states", said, over)
+		if recovered != setAside {
+			t.Errorf("%d notices of a file set aside, and %d of copied states", setAside, recovered)
 		}
 		if _, err := k.Save(t.Context(), s.state(), s.all); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
 		}
 		_ = k.Close()
 		aside, err := filepath.Glob(filepath.Join(dir, "keep.db.damaged-*"))
-		if err != nil || len(aside) != said {
-			t.Fatalf("%d files were set aside, and said of %d", len(aside), said)
+		if err != nil || len(aside) != setAside {
+			t.Fatalf("%d files were set aside, %v, and %d were reported", len(aside), err, setAside)
 		}
 		for _, name := range aside {
 			if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, file) {
@@ -202,15 +201,14 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	if found < 10 {
-		t.Errorf("%d damages were found", found)
+		t.Errorf("%d of 40 damaged files were set aside, want at least 10", found)
 	}
-	if flips == 0 || brought*3 < flips { // the pages of the bytes differ from run to run
-		t.Errorf("after a change of one byte %d of %d states were copied, want at least a third", brought, flips)
+	if affected == 0 || copied*3 < affected {
+		t.Errorf("after a change of one byte %d of %d states were copied, want at least a third", copied, affected)
 	}
-	t.Logf("after a change of one byte %d of %d states were copied", brought, flips)
 }
 
-// TestSalvageCut ends a process before each change that it makes to copy the states of a damaged file. The next
+// TestSalvageCut: if a process ends before any change of a file while it copies the states of a damaged file, the next
 // process copies them.
 func TestSalvageCut(t *testing.T) {
 	made := t.TempDir()
@@ -276,7 +274,7 @@ func TestSecondWriter(t *testing.T) {
 	mustOpen(t, dir, Options{})
 }
 
-// TestThin keeps the states of a year, and checks which of them stay.
+// TestThin: of the states of a year these are left.
 func TestThin(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 30, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -325,8 +323,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// TestThinBySize: the oldest states are removed first, and never a session's newest state, its newest complete one, or
-// the one with the most messages.
+// TestThinBySize: the oldest states are removed first, but never a session's newest state, its newest complete state or
+// the state with the most messages.
 func TestThinBySize(t *testing.T) {
 	k := mustOpen(t, t.TempDir(), Options{})
 	s := &session{r: rand.New(rand.NewPCG(11, 12))}
@@ -361,7 +359,7 @@ func TestThinBySize(t *testing.T) {
 	}
 }
 
-// TestThinCompacts: space that a first keep leaves free in the file is returned to the file system.
+// TestThinCompacts: Thin returns the free space of the file to the file system.
 func TestThinCompacts(t *testing.T) {
 	storetest.NeedAllCases(t)
 	dir := t.TempDir()
@@ -388,7 +386,7 @@ func TestThinCompacts(t *testing.T) {
 		return info.Size()
 	}
 	before := size()
-	if before-k.Size() <= before/5 { // Thin would leave it
+	if before-k.Size() <= before/5 { // Thin would not compact the file
 		t.Fatalf("%d of %d bytes are free", before-k.Size(), before)
 	}
 	if _, err := k.Thin(t.Context(), Policy{Hourly: 1000}); err != nil {
@@ -399,8 +397,7 @@ func TestThinCompacts(t *testing.T) {
 	}
 }
 
-// TestDamagedChunk changes a byte of a kept state: the next copy detects the damage, or does not need the damaged
-// chunk.
+// TestDamagedChunk: after a change of one byte the next Save reports the damage, or saves a state that can be loaded.
 func TestDamagedChunk(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := turns(t, dir, 20)
@@ -426,17 +423,17 @@ func TestDamagedChunk(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		} else if got, err := k.Load(t.Context(), saved.State); err != nil || !slices.EqualFunc(got, s.images(), same) {
-			t.Errorf("the new copy cannot be loaded: %v", err)
+			t.Errorf("the new state cannot be loaded: %v", err)
 		}
 		_ = k.Close()
 	}
 	if found == 0 {
-		t.Error("no copy has found damage")
+		t.Error("no Save has reported damage")
 	}
 }
 
-// TestTreeOfMany reads a state of a few KB whose tree names one chunk a thousand million times.
-func TestTreeOfMany(t *testing.T) {
+// TestHugeTree: a state of a few KB whose tree names one chunk a thousand million times is reported as damaged.
+func TestHugeTree(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := turns(t, dir, 1)
 	k := mustOpen(t, dir, Options{})

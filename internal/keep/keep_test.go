@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/test/storetest"
 )
 
 type session struct {
@@ -15,7 +16,7 @@ type session struct {
 	records []change.Record
 }
 
-// Save adds a state and makes it durable.
+// Save adds a state and writes it durably.
 func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.Add(ctx, s, r)
 	if err == nil {
@@ -81,7 +82,7 @@ func mustOpen(t *testing.T, dir string, o Options) *Keep {
 
 func same(a, b change.Op) bool { return a.Ref == b.Ref && a.Post.Equal(b.Post) }
 
-// TestTurns keeps 100 turns and reads each of them again.
+// TestTurns: each of 100 kept turns can be loaded, and the same records make no new state.
 func TestTurns(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(1, 2))}
 	k := mustOpen(t, t.TempDir(), Options{})
@@ -113,15 +114,16 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnBytes: 20 turns add at most 0.7 of the bytes that they add to the store, in rows and in a transcript. The
-// first line of a transcript is in a chunk with its size, and the row of a session changes with each turn.
+// TestTurnBytes: 20 saves of three turns each add at most 0.7 of the bytes that the turns add to the store, as rows and
+// as a transcript, although each turn changes the chunk with the size of the transcript, or the row of the session.
 func TestTurnBytes(t *testing.T) {
 	for _, kind := range []string{"sqlite", "lines"} {
 		t.Run(kind, func(t *testing.T) {
 			s := &session{r: rand.New(rand.NewPCG(5, 6))}
 			k := mustOpen(t, t.TempDir(), Options{})
+			saves := storetest.Count(120, 60)
 			size, begin, added := 0, 0, int64(0)
-			for turn := range 120 {
+			for n := range saves {
 				for range 3 {
 					s.turn()
 				}
@@ -148,18 +150,19 @@ func TestTurnBytes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if added += saved.Bytes; turn == 99 {
+				if added += saved.Bytes; n == saves-21 {
 					added, begin = 0, size
 				}
 			}
 			if grown := int64(size - begin); 10*added > 7*grown {
-				t.Errorf("20 turns add %d bytes to the copies, and %d to the store", added, grown)
+				t.Errorf("20 saves add %d bytes to the copies, and %d to the store", added, grown)
 			}
 		})
 	}
 }
 
-// TestLost: a session with fewer messages than before has lost some; a session with a different beginning has lost all.
+// TestLost: a session with fewer messages than before has lost the rest, and a session with a different first message
+// has lost all.
 func TestLost(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(3, 4))}
 	k := mustOpen(t, t.TempDir(), Options{})
@@ -177,10 +180,10 @@ func TestLost(t *testing.T) {
 	all := s.records
 	s.records = all[:5]
 	if got := save().Lost; got != 2 {
-		t.Errorf("after a cut %d messages are lost, want 2", got)
+		t.Errorf("without the last two messages %d are lost, want 2", got)
 	}
 	s.records = slices.Concat(all[:1], all[2:])
 	if got := save().Lost; got != 4 {
-		t.Errorf("with another beginning %d messages are lost, want 4", got)
+		t.Errorf("with another first message %d are lost, want 4", got)
 	}
 }

@@ -19,17 +19,17 @@ import (
 	"mend/testdata"
 )
 
-// A truth is the content of a database before it is damaged, found without the tested code: the rows as SQLite reads
+// A truth is the content of a database before it is damaged, read without the tested code: the rows as SQLite reads
 // them, and their locations in the file.
 type truth struct {
-	page int // bytes of one
+	page int // size in bytes
 	data []byte
 	rows map[string]string // table and rowid → values
-	at   map[string]extent // their locations
-	free map[int]bool      // pages: a row that is copied there counts as deleted
+	at   map[string]extent // table and rowid → location
+	free map[int]bool      // numbers of the free pages; a row that is copied to one counts as deleted
 }
 
-// An extent is the location of a row: a cell on a page, and its overflow pages.
+// An extent is the location of a row: its cell on a page, and its overflow pages.
 type extent struct {
 	page, at, end int
 	overflow      []int
@@ -181,7 +181,7 @@ func readTruth(t testing.TB, path string) truth {
 		}
 	}
 	if len(tr.at) != len(tr.rows) {
-		t.Fatalf("%d rows lie somewhere, SQLite reads %d", len(tr.at), len(tr.rows))
+		t.Fatalf("%d rows have a location, and SQLite reads %d", len(tr.at), len(tr.rows))
 	}
 	return tr
 }
@@ -232,9 +232,8 @@ func (tr *truth) follow(table string, page int) {
 	}
 }
 
-// readable returns the rows with every byte in the damaged file: their cell on its page or, if pages are swapped, on
-// that page at another offset, and their overflow pages. The first page is not searched for rows, and belongs to the
-// schema alone.
+// readable returns the rows of which the damaged file still has every byte: their overflow pages, and their cell,
+// either at its offset or on a copy of its whole page. The first page has the schema and no rows.
 func (tr *truth) readable(damaged []byte) (whole map[string]bool) {
 	whole = map[string]bool{}
 	pages := map[string]bool{}
@@ -315,27 +314,27 @@ func damageAt(rnd *rand.Rand, whole []byte, page int) (data []byte, how string) 
 
 var owners = map[string]Owner{"message": {"session_id", "session", "id"}, "part": {"session_id", "session", "id"}, "event": {"aggregate_id", "event_sequence", "aggregate_id"}}
 
-// noRow reports whether values are a row of the table of migrations in another table of the same shape.
+// noRow reports whether values are a row of the table migration that lies in another table of the same shape.
 func noRow(t *Table, vals []Value) bool {
 	return t.Name != "migration" && bytes.HasPrefix(vals[0].Bytes, []byte("2026"))
 }
 
-// TestDamagedFiles damages databases at random. Every row that is complete in the file is in the new database with
-// the values that SQLite read before, and no other row is there. lost has damage that once lost rows.
+// TestDamagedFiles: from a database that is damaged at random, every row whose bytes are all left is in the new
+// database with the values that SQLite read before, and no other row is.
 func TestDamagedFiles(t *testing.T) {
-	const shuffled = "PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=%d; PRAGMA page_size=%d; VACUUM; PRAGMA foreign_keys=ON; DELETE FROM session WHERE id LIKE '%%x5'; DELETE FROM event_sequence WHERE aggregate_id LIKE '%%x5'; PRAGMA journal_mode=WAL; PRAGMA wal_checkpoint(TRUNCATE)"
+	const rebuilt = "PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=%d; PRAGMA page_size=%d; VACUUM; PRAGMA foreign_keys=ON; DELETE FROM session WHERE id LIKE '%%x5'; DELETE FROM event_sequence WHERE aggregate_id LIKE '%%x5'; PRAGMA journal_mode=WAL; PRAGMA wal_checkpoint(TRUNCATE)"
 	for _, kind := range []struct {
 		version string
 		archive []byte
 		alter   string
 		stream  uint64
-		lost    []int
+		seeds   []int // always tried, because they once lost rows
 	}{
 		{"1.2.27", testdata.OpenCode1227, "", 135, []int{97, 126, 212}},
 		{"1.18.33", testdata.OpenCode11833, "", 135, []int{361}},
-		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(shuffled, 0, 4096), 1127, nil},
-		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(shuffled, 2, 1024), 4, nil},
-		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(shuffled, 1, 16384), 7, nil},
+		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(rebuilt, 0, 4096), 1127, nil},
+		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(rebuilt, 2, 1024), 4, nil},
+		{"1.18.33", testdata.OpenCode11833, fmt.Sprintf(rebuilt, 1, 16384), 7, nil},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "whole.db")
@@ -352,7 +351,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		_, _ = st.Close(), c.Close()
 		tr := readTruth(t, path)
-		seeds := kind.lost
+		seeds := kind.seeds
 		for seed := range storetest.Count(500, 2) {
 			seeds = append(seeds, seed)
 		}
@@ -379,11 +378,11 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 		t.Errorf("%s: %v", how, err)
 		return 0, 0
 	}
-	gone := map[string]map[int64]bool{} // the rows that count as lost, by table
+	reported := map[string]map[int64]bool{} // the rows that are reported as lost, by table
 	for _, table := range res.Tables {
-		gone[table.Name] = map[int64]bool{}
+		reported[table.Name] = map[int64]bool{}
 		for rowid := range table.Lost.All() {
-			gone[table.Name][rowid] = true
+			reported[table.Name][rowid] = true
 		}
 	}
 	if _, err := res.DB.Finish(res.Header); err != nil {
@@ -391,7 +390,7 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 		return 0, 0
 	}
 	rows, want := rowsIn(t, out), tr.readable(data)
-	lost, made := 0, 0
+	lost, invented := 0, 0
 	for name := range want {
 		if rows[name] == tr.rows[name] {
 			got++
@@ -401,20 +400,20 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 	}
 	for name := range rows {
 		if _, ok := tr.rows[name]; !ok {
-			if made++; made < 4 {
-				t.Logf("%s: made up: %s %.80q", how, name, rows[name])
+			if invented++; invented < 4 {
+				t.Logf("%s: invented: %s %.80q", how, name, rows[name])
 			}
 		}
 	}
-	phantoms := 0
+	nonexistent := 0
 	for _, table := range res.Tables {
-		for rowid := range gone[table.Name] {
+		for rowid := range reported[table.Name] {
 			name := fmt.Sprintf("%s %d", table.Name, rowid)
 			if rows[name] != "" {
-				t.Errorf("%s: %s is there and counts as lost", how, name)
+				t.Errorf("%s: %s is in the new database and is reported as lost", how, name)
 			}
 			if tr.rows[name] == "" && table.Damaged {
-				phantoms++
+				nonexistent++
 			}
 		}
 	}
@@ -425,16 +424,15 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 			continue
 		}
 		rowid, _ := strconv.ParseInt(id, 10, 64)
-		lost := gone[table][rowid]
-		if !lost && !slices.ContainsFunc(res.Tables[i].Refused, func(r Refusal) bool { return r.Rowid == rowid }) {
-			t.Errorf("%s: %s is not there, and nothing says so", how, name)
+		if !reported[table][rowid] && !slices.ContainsFunc(res.Tables[i].Refused, func(r Refusal) bool { return r.Rowid == rowid }) {
+			t.Errorf("%s: %s is not in the new database, and is not reported", how, name)
 		}
 	}
-	if phantoms > 3 { // an entry of an index can be damaged
-		t.Errorf("%s: %d rows count as lost and were never there", how, phantoms)
+	if nonexistent > 3 { // an entry of an index can be damaged
+		t.Errorf("%s: %d rows are reported as lost that never existed", how, nonexistent)
 	}
-	if lost > 0 || made > 0 {
-		t.Errorf("%s: %d of %d readable rows are not there, %d were made up", how, lost, len(want), made)
+	if lost > 0 || invented > 0 {
+		t.Errorf("%s: %d of %d readable rows are not in the new database, %d were invented", how, lost, len(want), invented)
 	}
 	_ = os.Remove(out)
 	return len(want), got

@@ -30,8 +30,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/unasked.tsv")
 
-// golden lists the damages that are not repaired without a question, each with its outcome before a request,
-// and after a failed one.
+// golden lists the damages that are not repaired without a question, each with its outcome before a request and after
+// a failed one.
 const golden = "testdata/unasked.tsv"
 
 const repaired = "repaired"
@@ -50,7 +50,7 @@ func open(t *testing.T, a agent.Agent, root string) *mend.Store {
 
 var errPlanned = errors.New("planned")
 
-// outcome returns the outcome for a session without a question.
+// outcome returns the outcome of a repair without a question. Nothing is applied.
 func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.Context, string, repair.Result) error) string {
 	t.Helper()
 	entry, _, err := unattended.New(c).Repair(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
@@ -59,7 +59,7 @@ func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.C
 	_, mustAsk := errors.AsType[*repair.AskError](err)
 	switch {
 	case entry != "":
-		t.Error("it is repaired before the plan is accepted")
+		t.Error("the session is repaired before the plan is accepted")
 	case mustAsk:
 		return "asks"
 	case err == nil:
@@ -76,20 +76,27 @@ type damagedSession struct {
 	open        func(*testing.T) *mend.Store
 }
 
-// damages returns the damages with a known effect on the real programs.
+// unpackOpenCode unpacks a store of OpenCode and returns its path, with the id of its session.
+func unpackOpenCode(t *testing.T, archive []byte) (path, id string) {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "opencode", "opencode.db")
+	if _, err := os.Stat(path); err != nil {
+		path = filepath.Join(dir, "opencode", "storage")
+	}
+	return path, id
+}
+
+// damages returns the damages whose effect on the real programs is known.
 func damages() (all []damagedSession) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {
 			all = append(all, damagedSession{"OpenCode " + damage.Versions[i], k.Name, func(t *testing.T) *mend.Store {
-				dir := t.TempDir()
-				id, err := testdata.Unpack(archive, dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				path := filepath.Join(dir, "opencode", "opencode.db")
-				if _, err := os.Stat(path); err != nil {
-					path = filepath.Join(dir, "opencode", "storage")
-				}
+				path, id := unpackOpenCode(t, archive)
 				damage.Edit(t, path, id, k.Apply)
 				return open(t, opencode.Agent{}, path)
 			}})
@@ -118,20 +125,20 @@ func damages() (all []damagedSession) {
 	return all
 }
 
-// TestUnasked plans the repair of each damage without a question, and compares the outcome with the golden file. Such a
-// plan keeps all undamaged content of the request. A plain run has the damages that people meet; MEND_SWEEP=all and
-// -update write the file.
+// TestUnasked: a repair without a question has the outcome that the golden file gives for each damage, and keeps all
+// undamaged content of the request. A plain run has the damages that people meet. MEND_SWEEP=all with -update writes
+// the file.
 func TestUnasked(t *testing.T) {
-	previous, err := os.ReadFile(golden)
+	written, err := os.ReadFile(golden)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	known := map[string]string{}
-	for line := range strings.Lines(string(previous)) {
+	wants := map[string]string{}
+	for line := range strings.Lines(string(written)) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
-		known[f[0]+"\t"+f[1]] = strings.Join(f[2:], "\t")
+		wants[f[0]+"\t"+f[1]] = strings.Join(f[2:], "\t")
 	}
-	var now strings.Builder
+	var found strings.Builder
 	for _, d := range damages() {
 		if !storetest.AllCases() && !damage.Everyday(d.name) && !transcript.Everyday(d.name) && !rollout.Everyday(d.name) {
 			continue
@@ -147,15 +154,15 @@ func TestUnasked(t *testing.T) {
 				got = unaskedOutcomes(t, c, heads[0])
 			}
 			if got != "" {
-				fmt.Fprintf(&now, "%s\t%s\t%s\n", d.store, d.name, got)
+				fmt.Fprintf(&found, "%s\t%s\t%s\n", d.store, d.name, got)
 			}
-			if want := known[d.store+"\t"+d.name]; got != want && !*update {
-				t.Errorf("it is %q, want %q", got, want)
+			if want := wants[d.store+"\t"+d.name]; got != want && !*update {
+				t.Errorf("outcome %q, want %q", got, want)
 			}
 		})
 	}
 	if *update && storetest.AllCases() {
-		if err := os.WriteFile(golden, []byte(now.String()), 0o600); err != nil {
+		if err := os.WriteFile(golden, []byte(found.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +202,7 @@ func keepsContent(t *testing.T, before *repair.Case, id string) {
 	atFault := map[string]bool{}
 	for _, d := range r.Fixed {
 		if d.Tier != repair.Auto {
-			t.Errorf("%s is repaired, and its tier is %s", d.Class, d.Tier)
+			t.Errorf("%s is repaired without a question, and its tier is %s", d.Class, d.Tier)
 		}
 		atFault[d.Ref.Message], atFault[d.Message] = true, true
 	}
@@ -217,8 +224,7 @@ func keepsContent(t *testing.T, before *repair.Case, id string) {
 	}
 }
 
-// TestUnaskedReal plans the repair of each real conversation without a question: no plan changes one of them, whatever
-// its findings.
+// TestUnaskedReal: without a question no real conversation is changed, whatever its findings.
 func TestUnaskedReal(t *testing.T) {
 	home := t.TempDir()
 	real.Unpack(t, home)
@@ -236,7 +242,7 @@ func TestUnaskedReal(t *testing.T) {
 				reqs = append(reqs, repair.Request{Force: true})
 			}
 			for _, req := range reqs {
-				entry, r, err := unattended.New(c).Repair(t.Context(), change.Head{ID: head.ID}, req, nil)
+				entry, r, err := unattended.New(c).Repair(t.Context(), head, req, nil)
 				if _, mustAsk := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !mustAsk {
 					t.Errorf("%s: repair %q of %v, %v", head.ID, entry, r.Fixed, err)
 				}
@@ -248,26 +254,18 @@ func TestUnaskedReal(t *testing.T) {
 	}
 }
 
-// TestUnaskedAfterError repairs what a running agent reports: unfinished calls when it is idle, and thinking that only
-// the provider can judge.
+// TestUnaskedAfterError: what a running agent reports is repaired without a question: unfinished calls when the agent
+// is idle, and thinking that only the provider can check.
 func TestUnaskedAfterError(t *testing.T) {
 	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	disabled := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."))
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for name, req := range map[string]repair.Request{
 			"tool running":             {Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true},
-			"none":                     {Error: &signature, Force: true},
+			"refused signature":        {Error: &signature, Force: true},
 			"thinking alone in a step": {Error: &disabled, Force: true, All: true},
 		} {
-			dir := t.TempDir()
-			id, err := testdata.Unpack(archive, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(dir, "opencode", "opencode.db")
-			if _, err := os.Stat(path); err != nil {
-				path = filepath.Join(dir, "opencode", "storage")
-			}
+			path, id := unpackOpenCode(t, archive)
 			switch name {
 			case "tool running":
 				damage.Edit(t, path, id, damage.ByName(t, name))
@@ -281,8 +279,10 @@ func TestUnaskedAfterError(t *testing.T) {
 	}
 }
 
-// TestCheckBeforeError checks the conditions of a repair before an error of the agent.
-func TestCheckBeforeError(t *testing.T) {
+// TestCheckUnasked: before an error a session is repaired without a question only if no readable content is lost, the
+// provider is known or the agent cannot read the session, nothing broken is left, and the user has undone no repair of
+// the session.
+func TestCheckUnasked(t *testing.T) {
 	fixed := func(class repair.Class, loses string) repair.Result {
 		return repair.Result{Fixed: []repair.Diagnosis{{Severity: repair.Broken, Class: class, Loses: loses}}}
 	}
@@ -296,12 +296,7 @@ func TestCheckBeforeError(t *testing.T) {
 		r.UnknownProvider = "@ai-sdk/xai"
 		return r
 	}
-	dir := t.TempDir()
-	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := filepath.Join(dir, "opencode", "storage")
+	root, id := unpackOpenCode(t, testdata.OpenCode1153)
 	c := open(t, opencode.Agent{}, root)
 	for _, test := range []struct {
 		name   string
@@ -309,13 +304,13 @@ func TestCheckBeforeError(t *testing.T) {
 		want   string // a part of the error
 	}{
 		{"nothing is lost", fixed(repair.EmptyContentMessage, ""), ""},
-		{"what is lost can be read", fixed(repair.ThinkingBlockOrder, "What the model thought."), "can be read"},
-		{"what is lost cannot be read", fixed(repair.UnreadableRecord, "The rest of the text."), ""},
-		{"a provider that is not known", unknown(repair.EmptyContentMessage), "@ai-sdk/xai"},
-		{"a provider that is not known, and a record that the agent cannot read", unknown(repair.UnreadableRecord), ""},
-		{"something stays broken", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.ThinkingSignature, Tier: repair.Auto}), "still be broken"},
-		{"something stays broken that needs a question", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.MissingHistory, Tier: repair.Ask, Fix: "fix"}), "mend fix " + id},
-		{"something latent stays", left(repair.Diagnosis{Severity: repair.Latent, Class: repair.ThinkingSignature}), ""},
+		{"readable content is lost", fixed(repair.ThinkingBlockOrder, "What the model thought."), "can be read"},
+		{"unreadable content is lost", fixed(repair.UnreadableRecord, "The rest of the text."), ""},
+		{"an unknown provider", unknown(repair.EmptyContentMessage), "@ai-sdk/xai"},
+		{"an unknown provider, and a record that the agent cannot read", unknown(repair.UnreadableRecord), ""},
+		{"a broken finding is left", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.ThinkingSignature, Tier: repair.Auto}), "still be broken"},
+		{"a broken finding is left that needs a question", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.MissingHistory, Tier: repair.Ask, Fix: "fix"}), "mend fix " + id},
+		{"a finding in another setting is left", left(repair.Diagnosis{Severity: repair.Latent, Class: repair.ThinkingSignature}), ""},
 	} {
 		err := unattended.New(c).CheckUnasked(t.Context(), id, test.result)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
