@@ -30,17 +30,17 @@ func folders(t *testing.T, dir string, all ...string) {
 	}
 }
 
-// TestFind: the most certain repository comes first, then the same name, then neighbours with a similar name;
-// at most five. Each work tree is asked about once.
+// TestFind: the most certain repository comes first, then folders with the same name, then neighbours with a similar
+// name, at most five. Each work tree is compared once.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "src/shop/.git", "src/shop/a/b", "work/other/.git", "work/app", "src/app2", "src/zzz", "lib/app", "src/far/app", "src/app-old", "src/appendix")
-	asked := map[string]int{}
+	compared := map[string]int{}
 	var finder place.Finder
 	found := finder.Find(t.Context(), filepath.Join(dir, "src", "app"), place.Search{
 		Known: []string{filepath.Join(dir, "src/shop/a"), filepath.Join(dir, "work/other")},
 		Same: func(_ context.Context, top string) int {
-			asked[filepath.Base(top)]++
+			compared[filepath.Base(top)]++
 			return map[string]int{"other": 2, "shop": 1}[filepath.Base(top)]
 		},
 	})
@@ -51,12 +51,13 @@ func TestFind(t *testing.T) {
 	if diff := cmp.Diff([]string{"work/other", "src/shop", "src/far/app", "lib/app", "work/app"}, got); diff != "" {
 		t.Errorf("Find (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int{"other": 1, "shop": 1}, asked); diff != "" || found.Certain() {
-		t.Errorf("certain %t, asked (-want +got):\n%s", found.Certain(), diff)
+	if diff := cmp.Diff(map[string]int{"other": 1, "shop": 1}, compared); diff != "" || found.Certain() {
+		t.Errorf("certain %t, want false; compared (-want +got):\n%s", found.Certain(), diff)
 	}
 }
 
-// TestFindNeighbours: without a repository the nearest name is first.
+// TestFindNeighbours: without a repository, a folder of the same name comes before one below a neighbour with a similar
+// name.
 func TestFindNeighbours(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "app-old", "app2", "zzz", "xapp", "App")
@@ -71,8 +72,7 @@ func TestFindNeighbours(t *testing.T) {
 	}
 }
 
-// TestFindLarge searches for a hundred folders beside 21,000: each is read once, and after an incomplete
-// search nothing is certain.
+// TestFindLarge: twenty searches beside 21,000 folders end in time, and after an incomplete search nothing is certain.
 func TestFindLarge(t *testing.T) {
 	storetest.NeedAllCases(t)
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestFindLarge(t *testing.T) {
 	for i := range 20 {
 		found := finder.Find(t.Context(), filepath.Join(dir, fmt.Sprint("gone ", i)), place.Search{Same: func(context.Context, string) int { return 1 }})
 		if found.Certain() {
-			t.Fatal("it is certain, and not all folders were looked at")
+			t.Fatal("the result of an incomplete search is certain")
 		}
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -95,14 +95,14 @@ func TestFindLarge(t *testing.T) {
 	}
 }
 
-// TestFindHere: the user's current folder comes first, if it may be the missing one.
+// TestFindHere: the current folder comes first if it can be the missing folder.
 func TestFindHere(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "src/renamed/sub", "src/worked", "moved/app", "other/thing")
 	for _, c := range []struct{ here, want string }{
 		{"src/renamed", "src/renamed"},
 		{"src/renamed/sub", "src/renamed"},
-		{"src/worked", "moved/app"}, // its sessions belong to another folder
+		{"src/worked", "moved/app"}, // src/worked has sessions of its own
 		{"moved/app", "moved/app"},
 		{"other/thing", "moved/app"},
 	} {
@@ -125,8 +125,8 @@ func TestFindSameName(t *testing.T) {
 	}
 }
 
-// TestFindInside: a renamed folder of a repository that still exists is proposed under its new name, never
-// the repository itself; a folder of another project with a similar name is not proposed.
+// TestFindInside: for a missing folder of a repository that still exists, a folder of the repository with a similar
+// name is proposed, but never the repository itself, and never a folder of another project.
 func TestFindInside(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "repo/.git", "repo/web2", "repo/docs", "web-shop")

@@ -12,7 +12,7 @@ import (
 	"mend/repair"
 )
 
-// TestSentence checks redacted sentences.
+// TestSentence: a sentence keeps mend's words, and replaces ids, quoted texts, paths and foreign words.
 func TestSentence(t *testing.T) {
 	r := newRedactor()
 	r.addID("msg", "msg_abc123")
@@ -36,7 +36,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestLeaves checks the redacted values of records.
+// TestLeaves: of a record the structure stays, and names and values that a user wrote are replaced.
 func TestLeaves(t *testing.T) {
 	const zero = 1_700_000_000_000
 	for _, row := range []struct{ in, want string }{
@@ -65,7 +65,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestWrite checks the limits of a page, and that no text becomes markup.
+// TestWrite: a page has a limited size, and no text becomes markup.
 func TestWrite(t *testing.T) {
 	const markup = "\x1b]52;c;x\a\u202e\u009b\r</pre><script>alert(1)</script>"
 	ref := change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}
@@ -87,7 +87,7 @@ func TestWrite(t *testing.T) {
 	}
 	text := strings.ReplaceAll(page.String(), "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;</li>", "") // the proof is mend's
 	if len(text) > 4<<20 || strings.Contains(text, "<script") || strings.Contains(text, "alert") {
-		t.Errorf("the page has %d bytes, or the text, or a script", len(text))
+		t.Errorf("the page of %d bytes is too long, or has the text or a script", len(text))
 	}
 	if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && !strconv.IsPrint(c) }); i >= 0 {
 		t.Errorf("the page has %q", text[i:i+20])
@@ -99,7 +99,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestPage compares a page with testdata/page.golden.
+// TestPage: a page has the text of testdata/page.golden, and no word of the conversation.
 func TestPage(t *testing.T) {
 	part := change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_b", Part: "prt_c"}
 	finding := repair.Diagnosis{

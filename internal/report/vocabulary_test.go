@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite words.txt and the golden pages")
 
-// TestVocabulary checks that words.txt has all words of the texts in the source that describe findings and
-// fields: a page replaces any other word.
+// TestVocabulary: words.txt has all words of the source texts that describe findings and fields. A page replaces every
+// other word.
 func TestVocabulary(t *testing.T) {
 	words := sourceWords(t)
 	list := strings.Join(slices.Sorted(maps.Keys(words)), "\n") + "\n"

@@ -16,7 +16,7 @@ import (
 	"mend/repair"
 )
 
-// fill sets every exported field of v to another value.
+// fill sets every exported field of v to a different value.
 func fill(t *testing.T, v reflect.Value, n *int) {
 	t.Helper()
 	*n++
@@ -47,7 +47,7 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 			}
 		}
 	default:
-		t.Fatalf("the cache keeps a %v", v.Type())
+		t.Fatalf("fill cannot set a %v", v.Type())
 	}
 }
 
@@ -73,6 +73,7 @@ func wantLoad(t *testing.T, when string, c *Cache, want *File) {
 	}
 }
 
+// TestSave: a saved file is loaded unchanged, unless its time lies in the future.
 func TestSave(t *testing.T) {
 	c, f := newCache(t), filledFile(t)
 	wantLoad(t, "without a file", c, &File{})
@@ -83,9 +84,10 @@ func TestSave(t *testing.T) {
 	}
 	f.Written = time.Now().Add(time.Hour)
 	c.Save(f)
-	wantLoad(t, "of the future", c, &File{})
+	wantLoad(t, "saved in the future", c, &File{})
 }
 
+// TestForget: a forgotten session has no result any more, and the forgotten ids are counted.
 func TestForget(t *testing.T) {
 	c, f := newCache(t), filledFile(t)
 	c.Forget("1") // there is no file
@@ -100,7 +102,7 @@ func TestForget(t *testing.T) {
 	wantLoad(t, "after a session was forgotten", c, f)
 }
 
-// A file that cannot be used counts as empty, and nothing is written through a link.
+// TestUnusableFile: a file that cannot be used counts as empty, and nothing is written through a link.
 func TestUnusableFile(t *testing.T) {
 	rows := map[string]func(path string) error{
 		"missing":         os.Remove,
@@ -133,7 +135,7 @@ func TestUnusableFile(t *testing.T) {
 		c.warn = func(s string) { warnings = append(warnings, s) }
 		c.Save(f)
 		if now, _ := os.ReadFile(c.path + ".victim"); string(now) != string(victim) {
-			t.Errorf("%s: the file that the link leads to was changed", name)
+			t.Errorf("%s: the target of the link was changed", name)
 		}
 		if unsafe := name == "a link" || name == "a folder"; unsafe != (len(warnings) == 1 && strings.HasPrefix(warnings[0], "the cache is not used: ")) {
 			t.Errorf("%s: warnings %q", name, warnings)
@@ -143,7 +145,7 @@ func TestUnusableFile(t *testing.T) {
 	}
 }
 
-// Without a folder nothing is cached, and nothing is written.
+// TestNoFolder: without a folder nothing is cached, and nothing is written.
 func TestNoFolder(t *testing.T) {
 	c := New("", "json", "/store", func(s string) { t.Error(s) })
 	c.Save(filledFile(t))
@@ -160,7 +162,7 @@ func block(t testing.TB, v any) []byte {
 	return data
 }
 
-// A file that is damaged anywhere is refused.
+// TestDecodeDamaged: a file that is damaged at any byte is refused.
 func TestDecodeDamaged(t *testing.T) {
 	whole := block(t, filledFile(t))
 	data := append(bytes.Clone(whole), block(t, "1")...)
@@ -169,7 +171,7 @@ func TestDecodeDamaged(t *testing.T) {
 		return err != nil
 	}
 	if refused(data) {
-		t.Fatal("it is refused")
+		t.Fatal("the undamaged file is refused")
 	}
 	for n := range data {
 		if !refused(data[:n]) && n != len(whole) {

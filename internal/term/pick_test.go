@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// No line of the list is wider than the terminal, and each row has its own line.
+// TestPickerWidth: no line of the list is wider than the terminal, and each row has its own line.
 func TestPickerWidth(t *testing.T) {
 	var rows [][]any
 	for i, title := range []Text{"short", Escape(strings.Repeat("long ", 60)), Escape("家族 👩‍👩‍👧 שלום " + strings.Repeat("家", 80)), Faint("(no title)")} {

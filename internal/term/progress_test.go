@@ -7,6 +7,7 @@ import (
 	"time"
 )
 
+// TestProgress: the progress is drawn only for long work on a terminal, and is removed at the end.
 func TestProgress(t *testing.T) {
 	rows := []struct {
 		name            string
@@ -34,6 +35,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestBusy: a word shows long work that has no progress, on a terminal only, and is removed at the end.
 func TestBusy(t *testing.T) {
 	rows := []struct {
 		name            string

@@ -10,7 +10,7 @@ import (
 	"github.com/fatih/color"
 )
 
-// A question is not wider than the terminal, with room for the answer.
+// TestAskWraps: a question is not wider than the terminal, with room for the answer.
 func TestAskWraps(t *testing.T) {
 	var out strings.Builder
 	x := &Terminal{In: strings.NewReader("y\n"), Err: &out, ErrWidth: 40, CanAsk: true}
@@ -22,8 +22,8 @@ func TestAskWraps(t *testing.T) {
 	}
 }
 
-// No text controls the terminal, whatever its source; colours and ends of lines stay.
-func TestNothingControls(t *testing.T) {
+// TestControlCharacters: no text controls the terminal, whatever its source. Colours and line ends stay.
+func TestControlCharacters(t *testing.T) {
 	var all strings.Builder
 	for r := range rune(0x3000) {
 		all.WriteRune(r)
@@ -47,7 +47,7 @@ func TestNothingControls(t *testing.T) {
 		}
 		text := out.String()
 		if coloured != strings.Contains(text, "\x1b[1m") {
-			t.Errorf("colours %t: the text has colours: %t", coloured, !coloured)
+			t.Errorf("colours are %t in the text, want %t", !coloured, coloured)
 		}
 		for _, own := range []string{"\x1b[1m", "\x1b[2m", "\x1b[22m", "\x1b[31;1m", "\x1b[33m", "\x1b[0m", "\x1b[0;22m"} {
 			if coloured {
@@ -61,11 +61,11 @@ func TestNothingControls(t *testing.T) {
 		}
 	}
 	if text := Escape(string(Escape(hostile))); text != Escape(hostile) {
-		t.Error("a text that is escaped twice differs")
+		t.Error("Escape changes an escaped text")
 	}
 }
 
-// Stored text keeps its lines and tabs, and no other control characters.
+// TestPrintText: stored text keeps its lines and tabs, and no other control character.
 func TestPrintText(t *testing.T) {
 	var out strings.Builder
 	term := &Terminal{Out: &out}

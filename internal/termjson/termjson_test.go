@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// For every character of Unicode: non-printable ones are escaped, and all decode to themselves.
+// TestEscapeAll: every non-printable character of Unicode is escaped, and every character decodes to itself.
 func TestEscapeAll(t *testing.T) {
 	for from := rune(0); from <= unicode.MaxRune; from += 0x1000 {
 		var b strings.Builder
@@ -23,7 +23,7 @@ func TestEscapeAll(t *testing.T) {
 		}
 		for _, r := range string(text) {
 			if !strconv.IsPrint(r) {
-				t.Errorf("Marshal shows %U as it is", r)
+				t.Errorf("Marshal does not escape %U", r)
 			}
 		}
 		var back struct{ Text string }

@@ -51,7 +51,7 @@ func (b *demoBackend) Conversation(context.Context, Session) ([]Item, error) {
 	}, nil
 }
 
-// TestPicture checks that the picture in docs shows the present screen. -update writes it.
+// TestPicture: the picture in docs shows the current screen.
 func TestPicture(t *testing.T) {
 	d := newDriver(t, newDemo(), 80, 24)
 	d.check()

@@ -29,7 +29,7 @@ type fakeBackend struct {
 	notes    []string
 	applied  []string
 	fail     error
-	talks    int // how often a conversation was read
+	reads    int // of a conversation
 }
 
 func (b *fakeBackend) Scan(_ context.Context, report func(Progress)) error {
@@ -52,7 +52,7 @@ func (b *fakeBackend) Examine(_ context.Context, s Session) (Session, error) {
 }
 
 func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error) {
-	b.talks++
+	b.reads++
 	items := []Item{
 		{Who: "you", Line: Line{Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."}},
 		{Who: "OpenCode", Line: Line{Text: "thought: The user wants an error below the field. Let me look at the form first, then at the handler.", One: true, Style: Faint}},
@@ -138,7 +138,7 @@ func (b *fakeBackend) Explain(_ context.Context, s Session, _ int) ([]Line, erro
 
 func (b *fakeBackend) Notes() []string { return b.notes }
 
-// fakeSessions returns n sessions of several agents: broken ones, at risk, lost and healthy.
+// fakeSessions returns n sessions of several agents: broken, at risk, lost and healthy.
 func fakeSessions(n int) []Session {
 	titles := []string{"Fix the login page", "家族 👩‍👩‍👧 写真", "שלום עולם", "a \x1b]0;title\x07\x1b[31mred\u202e", strings.Repeat("a long title ", 20), ""}
 	var all []Session
@@ -160,7 +160,7 @@ func fakeSessions(n int) []Session {
 	return all
 }
 
-// A driver runs a model without a terminal: it runs each command of the model to its end.
+// A driver runs a model without a terminal. It runs each command of the model until the command ends.
 type driver struct {
 	*testing.T
 	m    *model
@@ -197,7 +197,7 @@ func (d *driver) run(cmd tea.Cmd) {
 	}
 }
 
-// press presses keys: letters, or names of keys.
+// press presses keys, each given by its name or as text that is typed.
 func (d *driver) press(keys ...string) {
 	special := map[string]rune{
 		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown, "up": tea.KeyUp, "end": tea.KeyEnd, "home": tea.KeyHome,
@@ -218,8 +218,8 @@ func (d *driver) press(keys ...string) {
 	}
 }
 
-// reportChange reports a session that another program has changed.
-func (d *driver) changed(s Session) {
+// reportChange sends the event of a session that another program changed.
+func (d *driver) reportChange(s Session) {
 	d.send(doneMsg{do: func() tea.Cmd { return d.m.updateSession(s) }})
 }
 
@@ -239,19 +239,19 @@ func (d *driver) wantHidden(text string) {
 	}
 }
 
-// check checks that the screen has the size of the terminal, and no control sequences besides styles.
+// check checks that the screen fits the terminal, and that styles are its only control sequences.
 func (d *driver) check() {
 	d.Helper()
 	lines := strings.Split(d.m.View().Content, "\n")
 	if len(lines) != d.m.height {
-		d.Errorf("%d lines on a screen of %d", len(lines), d.m.height)
+		d.Errorf("%d lines on a terminal of %d", len(lines), d.m.height)
 	}
 	for _, line := range lines {
 		if n := ansi.StringWidth(line); n > d.m.width {
-			d.Errorf("%d columns on a screen of %d: %q", n, d.m.width, line)
+			d.Errorf("%d columns on a terminal of %d: %q", n, d.m.width, line)
 		}
 		if strings.ContainsFunc(ansi.Strip(line), isUnsafe) {
-			d.Errorf("not safe for a terminal: %q", line)
+			d.Errorf("a character that is unsafe for a terminal: %q", line)
 		}
 	}
 }
@@ -261,7 +261,7 @@ var fakeEntries = []Entry{
 	{ID: "bakoqu", Time: now.Add(-26 * time.Hour), State: "undone", What: "tool result missing, 1 change", Title: "Fix the login page"},
 }
 
-// TestScreens compares screens with golden files, on several terminals.
+// TestScreens compares each view, on terminals of three sizes, with its golden file.
 func TestScreens(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -300,11 +300,11 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestKeys checks the changes that keys cause.
+// TestKeys: keys cause exactly these changes.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		keys []string
-		want []string // the changes
+		want []string // changes
 	}{
 		{[]string{"r", "y"}, []string{"repair ses_001"}},
 		{[]string{"r", "n"}, nil},
@@ -323,7 +323,7 @@ func TestKeys(t *testing.T) {
 		{[]string{"l", "R", "y"}, []string{"redo op-qevajo"}},
 		{[]string{"l", "enter", "u", "y"}, []string{"undo op-qevajo"}},
 		{[]string{"l", "r", "y", "a", "y"}, nil}, // no session is selected
-		{[]string{"end", "r", "y"}, nil},         // it is healthy
+		{[]string{"end", "r", "y"}, nil},         // the session is healthy
 		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
 		{[]string{"?", "r", "y", "esc", "q"}, nil},
@@ -340,7 +340,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestViews checks the views that keys lead to, with both sides and with one.
+// TestViews: on a narrow terminal, keys lead from the list to the conversation and its changes, and back.
 func TestViews(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 40, 24)
 	d.wantShown("broken (4)")
@@ -367,14 +367,14 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestErrors checks that errors are shown and that keys still work.
+// TestErrors: an error is shown without control characters, and keys still work.
 func TestErrors(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(3), notes: []string{"note: a note"}}
 	d := newDriver(t, b, 80, 24)
 	d.wantShown("note: a note")
 	d.press("down")
-	d.wantHidden("a note") // it is in the help
-	d.press("?")
+	d.wantHidden("a note")
+	d.press("?") // the help has the notes
 	d.wantShown("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
@@ -385,8 +385,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWorkInBackground checks that keys respond while work runs, that new work replaces it, and that the
-// screen stays open until a change is written.
+// TestWorkInBackground: keys work while a task runs, a new task replaces the running one, and the screen stays open
+// until a change is written.
 func TestWorkInBackground(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
 	d := newDriver(t, b, 80, 24)
@@ -394,19 +394,19 @@ func TestWorkInBackground(t *testing.T) {
 	d.wantShown("planning the repair …")
 	d.press("down", "l")
 	if d.run(work); !d.m.inJournal || d.m.list.at != 1 || d.m.asking != nil {
-		t.Errorf("keys while work runs:\n%s", d.screen())
+		t.Errorf("after keys while a task runs:\n%s", d.screen())
 	}
 	_, work = d.m.Update(tea.KeyPressMsg{Code: 'u', Text: "u"})
 	d.press("esc")
 	if d.run(work); d.m.asking != nil || d.m.running != "" || !d.m.inJournal {
-		t.Errorf("Esc while work runs:\n%s", d.screen())
+		t.Errorf("after Esc while a task runs:\n%s", d.screen())
 	}
 	d.press("esc", "r")
 	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
 	d.press("l", "down", "q", "ctrl+c")
 	d.wantShown("checking and writing")
 	if d.quit || d.m.inJournal {
-		t.Errorf("keys while a change is written:\n%s", d.screen())
+		t.Errorf("after keys while a change is written:\n%s", d.screen())
 	}
 	d.run(write)
 	if !d.quit || len(b.applied) != 1 {
@@ -414,16 +414,16 @@ func TestWorkInBackground(t *testing.T) {
 	}
 }
 
-// TestSelectionIsRead checks that the right side always shows the selected session.
+// TestSelectionIsRead: the right side shows only the selected session, even if another one is read late.
 func TestSelectionIsRead(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
 	d.wantShown("▲")
-	_, late := d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd}) // a healthy one
+	_, late := d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd}) // selects a healthy session
 	d.wantShown("reading …")
 	d.wantHidden("▲")
 	d.press("home")
-	d.run(late) // its result arrives too late
+	d.run(late)
 	d.wantShown("▲")
 	_, late = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	d.press("/", "nothing fits this")
@@ -431,7 +431,7 @@ func TestSelectionIsRead(t *testing.T) {
 	d.wantHidden("Thanks!")
 }
 
-// TestResize checks every size of a terminal.
+// TestResize: each view fits a terminal of any size.
 func TestResize(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}, 80, 24)
 	for _, keys := range []string{"", "enter", "tab", "esc", "r", "n", "l", "esc", "?"} {
@@ -445,29 +445,29 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestLive checks that changes by other programs are shown, and that no message or plan about a former state
-// stays.
+// TestLive: a change by another program is shown, and removes the message or the plan about the session's earlier
+// state.
 func TestLive(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
 	change := func(i int, edit func(*Session)) {
 		edit(&b.sessions[i])
-		d.changed(b.sessions[i])
+		d.reportChange(b.sessions[i])
 	}
-	talks := b.talks
+	reads := b.reads
 	d.press("r")
 	change(6, func(s *Session) { s.Severity, s.What = "healthy", "" })
-	d.wantShown("repair ses_001?") // it is about another session
+	d.wantShown("repair ses_001?") // the change is of another session
 	change(1, func(s *Session) { s.Time = now })
 	d.wantShown("Nothing was done.")
 	d.wantShown("> now")
 	d.press("y") // no question is left
-	if b.applied != nil || b.talks == talks {
-		t.Errorf("changes %q, conversation read again %v", b.applied, b.talks != talks)
+	if b.applied != nil || b.reads == reads {
+		t.Errorf("changes %q, want none; conversation read again: %t", b.applied, b.reads != reads)
 	}
 	d.press("r", "y")
 	d.wantShown("repair ses_001 is done.")
-	d.changed(b.sessions[1]) // the event of mend's own change
+	d.reportChange(b.sessions[1]) // mend's own change
 	d.wantShown("repair ses_001 is done.")
 	change(1, func(s *Session) { s.Severity = "broken" })
 	d.wantHidden("is done.")
@@ -475,13 +475,13 @@ func TestLive(t *testing.T) {
 	change(1, func(s *Session) { s.Gone = true })
 	d.wantHidden("ses_001")
 	if s, ok := d.m.selectedSession(); !ok || s.ID == "ses_001" {
-		t.Errorf("selected after it is gone: %v", s)
+		t.Errorf("after the session is gone, %v is selected", s)
 	}
-	d.changed(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
+	d.reportChange(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
 	d.wantShown("A new session")
 }
 
-// TestRepeatedFindings checks that of several findings of the same kind only the first is described in full.
+// TestRepeatedFindings: of several equal findings each is marked, and only the first is described in full.
 func TestRepeatedFindings(t *testing.T) {
 	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
 	fixes, marks := 0, 0
@@ -498,7 +498,7 @@ func TestRepeatedFindings(t *testing.T) {
 	}
 }
 
-// TestMessages checks that the next key clears a message.
+// TestMessages: any key clears a message.
 func TestMessages(t *testing.T) {
 	for _, key := range []string{"down", "tab", "l", "enter", "/", "?"} {
 		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
@@ -509,10 +509,10 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCursorFollows checks that the cursor moves to the changed session.
+// TestCursorFollows: the cursor moves to the session that was repaired.
 func TestCursorFollows(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
-	b.sessions = b.sessions[:6] // one is broken
+	b.sessions = b.sessions[:6] // only one of them is broken
 	d := newDriver(t, b, 80, 24)
 	d.press("end", "a", "y", "u", "y")
 	if diff := cmp.Diff([]string{"repair ses_001", "undo newest of ses_001"}, b.applied); diff != "" {

@@ -19,12 +19,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeStore is a store with sessions that a test changes. It counts the calls.
+// A fakeStore is a store whose sessions a test changes. It counts its calls.
 type fakeStore struct {
 	mu      sync.Mutex
 	heads   []change.Head
-	content map[string]int // of sessions
-	hidden  bool           // State returns no stamp
+	content map[string]int // by session
+	noState bool           // State returns no stamp
 	err     error
 	lists   int
 	stamps  int
@@ -67,7 +67,7 @@ func (s *fakeStore) Sessions(context.Context) ([]change.Head, error) {
 func (s *fakeStore) State(context.Context) (change.Stamp, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hidden {
+	if s.noState {
 		return change.Stamp{}, s.err
 	}
 	return change.Stamp{Sum: sha256.Sum256(fmt.Append(nil, s.heads, s.content))}, s.err
@@ -95,7 +95,6 @@ func (r *trace) handle(_ context.Context, head change.Head) bool {
 	return r.busy[head.ID]
 }
 
-// setBusy sets whether a session is in use.
 func (r *trace) setBusy(id string, busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,15 +104,14 @@ func (r *trace) setBusy(id string, busy bool) {
 func (r *trace) notice(n Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case n.Lost != nil:
+	if n.Lost != nil {
 		r.notices = append(r.notices, "lost: "+n.Lost.Error())
-	default:
+	} else {
 		r.notices = append(r.notices, fmt.Sprint(n.Sessions))
 	}
 }
 
-func (r *trace) done() string {
+func (r *trace) sessions() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.handled, " ")
@@ -143,12 +141,12 @@ func start(t *testing.T, s *fakeStore, quiet time.Duration) *trace {
 	return r
 }
 
-// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and later after each change,
-// even if the list does not show the change.
+// TestPolling: a session is handled as soon as it is quiet: at the start if it changed recently, and later after each
+// change, even if only its stamp shows the change.
 func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
-		s := &fakeStore{hidden: true}
+		s := &fakeStore{noState: true}
 		s.set("old", 1, 1)
 		s.set("new", now(), 1)
 		r := start(t, s, 3*time.Second)
@@ -156,13 +154,13 @@ func TestPolling(t *testing.T) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			if got := r.done(); got != want {
+			if got := r.sessions(); got != want {
 				t.Errorf("%s: handled %q, want %q", what, got, want)
 			}
 		}
 		step("at the start", time.Second, "new")
 		s.set("old", now(), 2)
-		step("before the next look", 3*time.Second, "new")
+		step("before the next poll", 3*time.Second, "new")
 		step("not quiet", 3*time.Second, "new")
 		s.set("old", now(), 3)
 		step("changed again", 2*time.Second, "new")
@@ -170,14 +168,14 @@ func TestPolling(t *testing.T) {
 		s.set("old", s.heads[0].Updated, 4)
 		step("the stamp alone", 10*time.Second, "new old old")
 		s.set("third", now(), 1)
-		step("another one", 10*time.Second, "new old old third")
+		step("a new session", 10*time.Second, "new old old third")
 		if got := r.notes(); got != "2" {
 			t.Errorf("notices %q", got)
 		}
 	})
 }
 
-// TestBusy checks that a busy session is tried again, less and less often.
+// TestBusy: a busy session is handled again, less and less often, until it is no longer busy.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
@@ -186,22 +184,22 @@ func TestBusy(t *testing.T) {
 		r.setBusy("a", true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if n := len(strings.Fields(r.done())); n < 10 || n > 14 {
-			t.Errorf("handled %d times in ten minutes", n)
+		if n := len(strings.Fields(r.sessions())); n < 10 || n > 14 {
+			t.Errorf("handled %d times in ten minutes, want 10 to 14", n)
 		}
 		r.setBusy("a", false)
 		time.Sleep(lastRetry + time.Second)
 		synctest.Wait()
-		before := r.done()
+		before := r.sessions()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if r.done() != before {
-			t.Error("it is handled again although it was done")
+		if r.sessions() != before {
+			t.Error("the session is handled again although it is not busy any more")
 		}
 	})
 }
 
-// TestUnchanged checks that the store is not listed while its state is unchanged.
+// TestUnchanged: a store is not listed while its state is unchanged.
 func TestUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
@@ -223,10 +221,10 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestUnreadableStore checks that a store that cannot be read is reported once, and followed again.
+// TestUnreadableStore: a store that cannot be read is reported once, and is followed again as soon as it can be read.
 func TestUnreadableStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakeStore{hidden: true}
+		s := &fakeStore{noState: true}
 		s.set("a", 1, 1)
 		r := start(t, s, time.Second)
 		time.Sleep(time.Minute + time.Second)
@@ -243,14 +241,14 @@ func TestUnreadableStore(t *testing.T) {
 		if got, want := r.notes(), "1; lost: gone; 2"; got != want {
 			t.Errorf("notices %q, want %q", got, want)
 		}
-		if r.done() != "b" {
-			t.Errorf("handled %q", r.done())
+		if r.sessions() != "b" {
+			t.Errorf("handled %q, want b", r.sessions())
 		}
 	})
 }
 
-// TestStampsAreBounded checks that only a few stamps are kept if many sessions change.
-func TestStampsAreBounded(t *testing.T) {
+// TestMaxRecent: of many sessions that were handled, at most maxRecent are kept.
+func TestMaxRecent(t *testing.T) {
 	f := &follower{store: &fakeStore{}, recent: map[string]*recent{}, known: map[string]int64{}}
 	heads := make([]change.Head, 5000)
 	for n := range heads {
@@ -258,7 +256,7 @@ func TestStampsAreBounded(t *testing.T) {
 	}
 	f.compare(t.Context(), heads)
 	if len(f.recent) != len(heads) {
-		t.Errorf("%d wait, want all", len(f.recent))
+		t.Errorf("%d sessions wait, want all", len(f.recent))
 	}
 	f.Handle = func(context.Context, change.Head) bool { return false }
 	f.Quiet = -time.Hour
@@ -268,6 +266,6 @@ func TestStampsAreBounded(t *testing.T) {
 	f.handle(t.Context())
 	f.compare(t.Context(), heads)
 	if len(f.recent) != maxRecent {
-		t.Errorf("%d are kept, want %d", len(f.recent), maxRecent)
+		t.Errorf("%d sessions are kept, want %d", len(f.recent), maxRecent)
 	}
 }

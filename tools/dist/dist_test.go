@@ -31,8 +31,7 @@ const testVersion = "1.2.3-test.1"
 
 var host = platform{runtime.GOOS, runtime.GOARCH}
 
-// copyTree copies the files of the repository, as they are now, into a new repository. Its only
-// commit is the same in every copy.
+// copyTree copies the files of the work tree into a new repository. Its only commit is the same in every copy.
 func copyTree(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
@@ -77,13 +76,13 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestReproducible checks that two copies of the tree in two folders give the same bytes.
+// TestReproducible: two copies of the tree in two folders give the same bytes.
 func TestReproducible(t *testing.T) {
 	platforms := []platform{host}
 	if *full {
 		platforms = allPlatforms
 	}
-	roots := [2]string{copyTree(t), copyTree(t)} // before the first build, which takes a while: the tree may change meanwhile
+	roots := [2]string{copyTree(t), copyTree(t)} // both before the first build, because the tree may change during a build
 	var outs []map[string][]byte
 	for i := range 2 {
 		if i == 1 && *full {
@@ -138,7 +137,7 @@ func readAll(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// hostRelease is a release of this machine's platform without files, built once for all tests.
+// hostRelease is a release for the platform of this machine, without files. It is built once for all tests.
 var hostRelease = sync.OnceValues(func() (*release, error) {
 	out, err := os.MkdirTemp("", "dist")
 	if err != nil {
@@ -169,7 +168,7 @@ func newTestRelease(t *testing.T) *release {
 	return &own
 }
 
-// addPlatforms adds the other platforms, with a program that does not run.
+// addPlatforms adds the other platforms, each with a binary that does not run.
 func (r *release) addPlatforms() {
 	r.platforms = allPlatforms
 	for _, p := range allPlatforms {
@@ -196,7 +195,7 @@ func needProgram(t *testing.T, name string) {
 	}
 }
 
-// checkProgram runs an installed mend.
+// checkProgram runs version and demo of an installed mend.
 func checkProgram(t *testing.T, name string, args ...string) {
 	t.Helper()
 	home := t.TempDir()
@@ -213,7 +212,7 @@ func checkProgram(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestDeb installs the Debian package into a folder, runs the program and removes the package.
+// TestDeb: the Debian package can be installed into a folder, its program runs, and the package can be removed.
 func TestDeb(t *testing.T) {
 	needProgram(t, "dpkg")
 	if os.Getuid() != 0 {
@@ -255,7 +254,7 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// TestRpm installs the RPM package into a folder and runs the program.
+// TestRpm: the RPM package can be installed into a folder, and its program runs.
 func TestRpm(t *testing.T) {
 	needProgram(t, "rpm")
 	if os.Getuid() != 0 {
@@ -272,8 +271,8 @@ func TestRpm(t *testing.T) {
 	checkProgram(t, filepath.Join(root, "usr/bin/mend"))
 }
 
-// TestNpm installs the main package as users do, from a registry of the test and from the packed file, and checks that
-// npm chooses the package of the platform.
+// TestNpm: the main package can be installed from a registry and from its packed file, npm chooses the package of the
+// platform, and the program runs.
 func TestNpm(t *testing.T) {
 	needProgram(t, "npm")
 	r := newTestRelease(t)
@@ -309,7 +308,7 @@ func TestNpm(t *testing.T) {
 	checkProgram(t, filepath.Join(dir, "global/bin/mend"))
 }
 
-// checkLauncher checks what the launcher does with the exit code of the program, and without the
+// checkLauncher checks that the launcher returns the exit code of the program, and that it prints a message without the
 // package of the platform.
 func checkLauncher(t *testing.T, modules string, r *release) {
 	t.Helper()
@@ -360,7 +359,7 @@ func readNpmManifest(t *testing.T, path string) map[string]any {
 	return manifest
 }
 
-// TestBinary checks that the binary is static and names nothing of the machine that built it.
+// TestBinary: the binary is static and does not contain the path of the source.
 func TestBinary(t *testing.T) {
 	r := newTestRelease(t)
 	for p, binary := range r.binaries {
@@ -384,7 +383,7 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// TestSBOM checks that the SBOM has every module that "go version -m" lists.
+// TestSBOM: the SBOM has every module that "go version -m" lists, and the licences have each of them.
 func TestSBOM(t *testing.T) {
 	r := newTestRelease(t)
 	if err := r.writeSBOM(); err != nil {
@@ -427,8 +426,8 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// TestManifests checks the syntax of the Homebrew formula and of the Scoop manifest, and that they
-// have an archive with its hash for every platform. They are not installed.
+// TestManifests: the Homebrew formula and the Scoop manifest are well formed, and have an archive with its hash for every
+// platform. They are not installed.
 func TestManifests(t *testing.T) {
 	r := newTestRelease(t)
 	r.addPlatforms()
@@ -471,7 +470,7 @@ func TestManifests(t *testing.T) {
 	})
 }
 
-// TestRenameModule gives a copy of the repository another module path.
+// TestRenameModule: in a copy of the repository the module can be renamed, and no old path is left.
 func TestRenameModule(t *testing.T) {
 	const to = "example.com/owner/mend"
 	dir := copyTree(t)
