@@ -12,8 +12,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestConflicts lets the agent write between Load, Prepare and Commit. No change of mend may
-// remain, and the record is named. Fault case 29.
+// TestConflicts: if the agent writes between Prepare and Commit, the change is aborted, the conflict names the reason, and no
+// row of mend remains.
 func TestConflicts(t *testing.T) {
 	const part = "(SELECT id FROM part WHERE json_extract(data, '$.text') = 'Running.')"
 	cases := map[string]struct{ sql, why string }{
@@ -37,7 +37,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// testConflict runs the statement after Prepare.
+// testConflict runs the statement between Prepare and Commit.
 func testConflict(t *testing.T, do, why string) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -70,7 +70,7 @@ func hasConflict(conflicts []change.Conflict, why string) bool {
 	return false
 }
 
-// TestInvalid checks that plans that no database accepts are refused.
+// TestInvalid: Prepare, Commit and Settle refuse a plan that fits no database.
 func TestInvalid(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -84,7 +84,7 @@ func TestInvalid(t *testing.T) {
 		"no ops":         nil,
 		"folder":         {{Ref: folder, Post: &change.Image{Mode: 0o755}}},
 		"no row":         {{Ref: part.Ref, Pre: image, Post: &change.Image{Data: []byte("{}")}}},
-		"another's id":   {{Ref: other, Post: image}},
+		"id of another":  {{Ref: other, Post: image}},
 		"two on one row": {{Ref: part.Ref, Pre: image}, {Ref: otherMessage(part.Ref, before), Pre: image}},
 	}
 	for name, ops := range cases {
@@ -120,7 +120,7 @@ func otherMessage(ref change.Ref, s *record.Session) change.Ref {
 	return ref
 }
 
-// TestOtherMessage moves a part to another message under its own id.
+// TestOtherMessage: a part moves to another message under its own id, and back.
 func TestOtherMessage(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -139,14 +139,14 @@ func TestOtherMessage(t *testing.T) {
 		t.Fatalf("Commit of %d ops = %+v", len(ops), out)
 	}
 	if got := load(t, s, id); got.Messages[2].Part(moved.Ref.Part) == nil {
-		t.Error("the part is not there")
+		t.Error("the message does not have the part")
 	}
 	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != previous {
 		t.Errorf("undo = %+v", out)
 	}
 }
 
-// TestCancelled ends the context before COMMIT: nothing is changed.
+// TestCancelled: if the context ends before COMMIT, nothing is changed.
 func TestCancelled(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	before := dbtest.Dump(t, path)

@@ -18,7 +18,7 @@ import (
 	"mend/sqlstore"
 )
 
-// TestQueryError: an error of the function that gets the rows ends a query.
+// TestQueryError: a query ends with the error of the function that reads its rows.
 func TestQueryError(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -35,7 +35,7 @@ func TestQueryError(t *testing.T) {
 	}
 }
 
-// TestPaths: characters with a meaning in a URI are no part of it, and the identity of the file is known.
+// TestPaths: a path may contain characters that have a meaning in a URI.
 func TestPaths(t *testing.T) {
 	from, id := dbtest.Unpack(t, "1.18.33")
 	data := dbtest.Files(t, from)[dbtest.Name]
@@ -90,7 +90,7 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// TestNothing: a plan without ops is refused, and no record is read if none is asked for.
+// TestNothing: a plan without ops is refused, and a read without refs returns no record.
 func TestNothing(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -102,7 +102,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestReadSeveral: rows and whole files are read in the order of their refs.
+// TestReadSeveral: rows are read in the order of their refs, and the database as a whole.
 func TestReadSeveral(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -134,7 +134,7 @@ func TestState(t *testing.T) {
 			t.Errorf("State after %d writes = %v, %v, %v, %v", n, first, err, again, errAgain)
 		}
 		if info, err := os.Stat(path + "-wal"); err == nil && n > 0 && !first.Newest.Equal(info.ModTime()) {
-			t.Errorf("the newest file is of %v, want %v", first.Newest, info.ModTime())
+			t.Errorf("Newest = %v, want %v", first.Newest, info.ModTime())
 		}
 		seen[first.Sum] = true
 		dbtest.Exec(t, agent, "PRAGMA user_version = %d", n+1)
@@ -146,6 +146,7 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestCheckWritable: CheckWritable fails if the file is missing.
 func TestCheckWritable(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -158,7 +159,7 @@ func TestCheckWritable(t *testing.T) {
 	}
 }
 
-// TestLongPath: the longest path that SQLite opens, with the names of its side files, can be used.
+// TestLongPath: the longest path that SQLite opens with its side files can be used, and a longer one is refused.
 func TestLongPath(t *testing.T) {
 	from, id := dbtest.Unpack(t, "1.18.33")
 	dir := t.TempDir()
@@ -176,7 +177,7 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestBuild: a new database gets the rights of the old one; it is not made if it cannot be written, or if the old one
+// TestBuild: a new database gets the mode of the old one. Nothing is left if it cannot be written, or if the old one was
 // changed meanwhile.
 func TestBuild(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
@@ -229,7 +230,7 @@ func filesBelow(t *testing.T, dir string) (files []fs.FileInfo) {
 	return files
 }
 
-// TestSweptBuild: what a killed process has built is removed after the next change of an owner, of whatever kind.
+// TestSweptBuild: Discard removes the database that a killed process has built.
 func TestSweptBuild(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{}).WithOwner("own")
@@ -241,12 +242,12 @@ func TestSweptBuild(t *testing.T) {
 		dbtest.Write(t, filepath.Join(left, dbtest.Name), "x")
 		dbtest.Must(t, s.Discard(t.Context(), st))
 		if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("after the Discard %s: %s is left, %v", name, left, err)
+			t.Errorf("after Discard %s: %s is left, %v", name, left, err)
 		}
 	}
 }
 
-// TestKeptConnection: a read with a connection that was kept sees what another program wrote since.
+// TestKeptConnection: a read through a connection that was kept open returns what another program has written since.
 func TestKeptConnection(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})

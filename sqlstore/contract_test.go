@@ -15,6 +15,7 @@ import (
 	"mend/sqlstore"
 )
 
+// TestContract cuts and fails a change, its undo and their recovery at each call.
 func TestContract(t *testing.T) {
 	storetest.Long(t)
 	t.Run("alone", func(t *testing.T) {

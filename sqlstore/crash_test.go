@@ -16,6 +16,7 @@ import (
 
 func noContext() context.Context { return context.Background() }
 
+// titleOp returns an op that changes the title of the session, without images if the session cannot be read.
 func titleOp(s *sqlstore.Store, id string) change.Op {
 	ref := change.Ref{Kind: change.KindSession, Session: id}
 	pre, err := s.Read(noContext(), []change.Ref{ref})
@@ -29,8 +30,8 @@ func titleOp(s *sqlstore.Store, id string) change.Op {
 
 var errCrash = errors.New("crash")
 
-// TestFailAtEveryStep lets every call from the k-th on fail, closes everything, and settles: all
-// rows are as before the change or as after it, and the outcome says which.
+// TestFailAtEveryStep lets all calls from the k-th on fail, and settles with a new store: all rows are as before the change
+// or as after it, as the outcome says.
 func TestFailAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, live := range []bool{false, true} {
@@ -74,8 +75,8 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 	return n >= k
 }
 
-// settleAll recovers, with a failure at each of its own steps first, and checks that the outcome
-// agrees with the database, and with the outcome of Commit if there was one.
+// settleAll settles with a fault at each step of Settle, and then without one. It checks that the outcome agrees with the
+// database, and with the outcome of Commit if there was one.
 func settleAll(t *testing.T, path string, st change.Staged, before string, said change.Outcome, err error) change.State {
 	t.Helper()
 	for k := 1; ; k++ {
@@ -103,7 +104,7 @@ func settleAll(t *testing.T, path string, st change.Staged, before string, said 
 	}
 }
 
-// TestKillAtEveryStep does the same with a process that is killed.
+// TestKillAtEveryStep is TestFailAtEveryStep with a process that is killed.
 func TestKillAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, live := range []bool{false, true} {
@@ -133,7 +134,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
-// crash runs in the process that dies before its k-th step.
+// crash changes the session, and kills its own process before the k-th step. arg has the id and k.
 func crash(path, arg string) error {
 	var id string
 	var k int
@@ -163,14 +164,13 @@ func crash(path, arg string) error {
 	return out.Cause
 }
 
-// backgroundT is a T for the other process, where no test runs.
+// A backgroundT is a T for a process in which no test runs.
 type backgroundT struct{ *testing.T }
 
 func (backgroundT) Context() context.Context { return noContext() }
 
-// TestStaleFrames kills a writer between writing its frames and updating the shared index,
-// so that a whole transaction is in the -wal and invisible. After Settle returned Aborted
-// it must not appear when the index is rebuilt.
+// TestStaleFrames: a writer that is killed before it updates the -shm leaves a whole transaction in the -wal, which no reader
+// sees. After Settle has returned Aborted, the transaction does not appear when the -shm is rebuilt.
 func TestStaleFrames(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	c := dbtest.Agent(t, path)
@@ -186,11 +186,11 @@ func TestStaleFrames(t *testing.T) {
 	}
 	frames := dbtest.Files(t, copied)[dbtest.Name+"-wal"]
 	dbtest.Write(t, path+"-wal", frames)
-	if dbtest.HasText(load(t, open(t, copyFiles(t, path), sqlstore.Options{}), id), "changed") != true {
-		t.Fatal("the frames are no transaction: the test proves nothing")
+	if !dbtest.HasText(load(t, open(t, copyFiles(t, path), sqlstore.Options{}), id), "changed") {
+		t.Fatal("the frames have no transaction: the test proves nothing")
 	}
 	if dbtest.Dump(t, path) != before {
-		t.Fatal("the frames are to be seen: the test proves nothing")
+		t.Fatal("readers see the frames: the test proves nothing")
 	}
 	out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
 	if err != nil || out.State != change.Aborted {
@@ -200,12 +200,12 @@ func TestStaleFrames(t *testing.T) {
 		t.Error("Settle changed rows")
 	}
 	if dbtest.Dump(t, copyFiles(t, path)) != before {
-		t.Error("the transaction came back when the index was made anew")
+		t.Error("the transaction appears when the -shm is rebuilt")
 	}
 	dbtest.Exec(t, c, "UPDATE session SET title = 'y'")
 }
 
-// copyFiles returns a copy of the files as a crash of every process leaves them, without the -shm.
+// copyFiles returns a copy of the database and its -wal, without the -shm: the state after a crash of the machine.
 func copyFiles(t testing.TB, path string) string {
 	t.Helper()
 	dir := t.TempDir()

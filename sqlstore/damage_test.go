@@ -17,7 +17,7 @@ import (
 	"mend/sqlstore"
 )
 
-// try does everything that a store can do before it writes, and returns the first error.
+// try reads every session, prepares a change of each, and returns the first error.
 func try(t testing.TB, path string) error {
 	t.Helper()
 	s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
@@ -42,7 +42,7 @@ func try(t testing.TB, path string) error {
 	return nil
 }
 
-// TestUnusable: files are refused with one clear line, and every byte stays. Fault case 30.
+// TestUnusable: an unusable file is refused with an error of one line, and every byte stays.
 func TestUnusable(t *testing.T) {
 	cases := map[string]struct {
 		do   func(t *testing.T, path string)
@@ -82,7 +82,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// linkTo gives a file of the user a second name: SQLite would write to it.
+// linkTo gives a file of the user a second name. SQLite would write to the file.
 func linkTo(t testing.TB, name string) {
 	t.Helper()
 	file := filepath.Join(filepath.Dir(name), "thesis.txt")
@@ -111,7 +111,7 @@ func foreignWAL(t *testing.T, path string) {
 	dbtest.Write(t, path+"-wal", dbtest.Files(t, from)[dbtest.Name+"-wal"])
 }
 
-// TestTruncated cuts the database, and a -wal, at many places. Fault case 30.
+// TestTruncated: a truncated database is refused, and a truncated -wal is read up to its last complete transaction.
 func TestTruncated(t *testing.T) {
 	storetest.Long(t)
 	whole, _ := dbtest.Unpack(t, "1.18.33")
@@ -127,7 +127,6 @@ func TestTruncated(t *testing.T) {
 		}
 		dbtest.WantSame(t, before, dbtest.Files(t, path))
 	}
-	// SQLite ignores the end of a truncated -wal, after its last complete transaction.
 	whole, _ = leftover(t, false)
 	wal := dbtest.Files(t, whole)[dbtest.Name+"-wal"]
 	for range 30 {
@@ -142,9 +141,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlippedBytes changes random bytes: nothing panics, and a refused change changes no byte. If
-// SQLite's own check finds damage, the change is refused, or the damage is off its path: then
-// CheckFile finds it, and the change adds no damage and leaves all other rows unchanged.
+// TestFlippedBytes: if random bytes are changed, a change is refused and no byte is written, or the damage is off its path:
+// then CheckFile finds the damage, and the change adds none.
 func TestFlippedBytes(t *testing.T) {
 	storetest.Long(t)
 	whole, id := dbtest.Unpack(t, "1.2.27")
@@ -172,24 +170,24 @@ func TestFlippedBytes(t *testing.T) {
 			}
 			continue
 		}
-		faults := faultsOf(t, path)
-		if len(faults) == 0 {
+		found := damageIn(t, path)
+		if len(found) == 0 {
 			continue
 		}
 		offPath++
 		s := open(t, path, sqlstore.Options{})
 		if err := s.CheckFile(t.Context(), change.CheckAll); !errors.Is(err, sqlstore.ErrUnusable) {
-			t.Errorf("CheckFile = %v, and SQLite finds %q", err, faults)
+			t.Errorf("CheckFile = %v, but SQLite finds %q", err, found)
 		}
 		op := titleOp(s, id)
 		if op.Pre == nil {
-			continue // no session has that id any more
+			continue // the id was changed
 		}
 		if out := dbtest.Run(t, s, []change.Op{op}); out.State != change.Committed {
 			t.Errorf("%+v", out)
 		}
-		if after := faultsOf(t, path); !slices.Equal(after, faults) {
-			t.Errorf("the change made faults: %q, before %q", after, faults)
+		if after := damageIn(t, path); !slices.Equal(after, found) {
+			t.Errorf("after the change SQLite finds %q, before %q", after, found)
 		}
 		op.Pre, op.Post = op.Post, op.Pre
 		if out := dbtest.Run(t, s, []change.Op{op}); out.State != change.Committed {
@@ -202,8 +200,8 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
-// faultsOf returns the problems that SQLite's most thorough check finds.
-func faultsOf(t testing.TB, path string) (found []string) {
+// damageIn returns the lines of SQLite's most thorough check.
+func damageIn(t testing.TB, path string) (found []string) {
 	t.Helper()
 	err := dbtest.View(path, func(c *sqlstore.Conn) (err error) {
 		found, err = c.Strings("PRAGMA integrity_check")
@@ -215,7 +213,7 @@ func faultsOf(t testing.TB, path string) (found []string) {
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" })
 }
 
-// TestVirtualTable has a table of a module that mend does not have.
+// TestVirtualTable: a virtual table of an unknown module does not prevent a change.
 func TestVirtualTable(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
@@ -227,8 +225,8 @@ func TestVirtualTable(t *testing.T) {
 	}
 }
 
-// TestDamageNames: the check of the file names the damaged tables and indexes, and the tables that they belong to if
-// nothing else is damaged.
+// TestDamageNames: the check of the file names the damaged tables and indexes. If nothing else is damaged, it names their
+// tables as the only ones that the damage touches.
 func TestDamageNames(t *testing.T) {
 	whole, _ := dbtest.Unpack(t, "1.18.33")
 	pages := treePages(t, whole)

@@ -20,6 +20,7 @@ import (
 	"mend/sqlstore"
 )
 
+// severalSessions returns a database whose tables have several pages.
 func severalSessions(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,8 +83,8 @@ func everyRow(t testing.TB, s *sqlstore.Store) (rows map[string]int, err error) 
 	return rows, err
 }
 
-// If only an index is damaged, in whatever way, the check of the file names the index, no byte is changed, and a change
-// is refused if the index is on its path. A read returns an error or the rows that the index leads to, as in the agent.
+// TestDamagedIndex: if only an index is damaged, the check of the file names the index, no byte is changed, and a change is
+// refused if the index is on its path. A read returns an error or the rows that the index leads to, as in the agent.
 func TestDamagedIndex(t *testing.T) {
 	storetest.Long(t)
 	for name, make := range map[string]func(t testing.TB) string{
@@ -139,7 +140,7 @@ func TestDamagedIndex(t *testing.T) {
 					switch {
 					case err == nil && slices.Equal(data, whole): // an index without an entry
 					case !errors.As(err, &damage) || !slices.Equal(damage.Parts, []string{"the index " + tree}) || strings.Contains(err.Error(), "\n"):
-						t.Errorf("CheckFile = %v, want that only %s is damaged", err, tree)
+						t.Errorf("CheckFile = %v, want damage of %s alone", err, tree)
 					}
 					got, errRead := everyRow(t, s)
 					if errRead != nil && !errors.Is(errRead, sqlstore.ErrUnusable) {
@@ -154,7 +155,7 @@ func TestDamagedIndex(t *testing.T) {
 						_, errPrepare := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}})
 						onPath := err != nil && slices.Contains([]string{"session_parent_idx", "session_project_idx", "session_workspace_idx", "sqlite_autoindex_session_1"}, tree)
 						if (errPrepare != nil) != onPath {
-							t.Errorf("Prepare = %v, and the index is on the path: %t", errPrepare, onPath)
+							t.Errorf("Prepare = %v, want an error %t", errPrepare, onPath)
 						}
 						break
 					}

@@ -91,7 +91,7 @@ func (f exchangeFixture) recover(step func(string) error) error {
 	})
 }
 
-// files returns the files beside the database and, if kept is set, those in mend's own folders by their names alone.
+// files returns the content of the files beside the database or, if kept is set, of those in mend's own folders, by name.
 func (f exchangeFixture) files(kept bool) map[string]string {
 	f.Helper()
 	all := map[string]string{}
@@ -107,9 +107,8 @@ func (f exchangeFixture) files(kept bool) map[string]string {
 	return all
 }
 
-// checkOurs fails the test if mend's own folders have anything except the content that a change keeps under these
-// names in its owner's folder.
-func (f exchangeFixture) checkOurs(what string, kept ...string) {
+// checkOwn fails the test unless mend's own folders have exactly the names in kept, all in the folder of the owner.
+func (f exchangeFixture) checkOwn(what string, kept ...string) {
 	f.Helper()
 	var found []string
 	root := filepath.Join(filepath.Dir(f.path), ".mend")
@@ -130,7 +129,7 @@ func (f exchangeFixture) checkOurs(what string, kept ...string) {
 	}))
 	slices.Sort(kept)
 	if slices.Sort(found); !slices.Equal(found, kept) {
-		f.Fatalf("%s: our own folders have %q, want %q", what, found, kept)
+		f.Fatalf("%s: mend's own folders have %q, want %q", what, found, kept)
 	}
 }
 
@@ -174,9 +173,8 @@ func (f exchangeFixture) check(what string, before map[string]string) (exchanged
 	return false
 }
 
-// TestExchangeCutAtEveryStep kills a salvage and its undo at every step, including those of the journal, and the
-// recovery after it: then all files are the old ones or all are the new ones, as the journal says, and no byte is
-// lost.
+// TestExchangeCutAtEveryStep kills a salvage and its undo at every step, including the steps of the journal, and then the
+// recovery. At last all files are the old ones or all are the new ones, as the journal says, and no byte is lost.
 func TestExchangeCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
@@ -216,15 +214,15 @@ func TestExchangeCutAtEveryStep(t *testing.T) {
 				return err
 			}))
 			if committed != (exchanged != undo) {
-				t.Errorf("undo %t, step %d (%s): the new database is in its place: %t, the entry is committed: %t", undo, k, fault.Calls[k], exchanged, committed)
+				t.Errorf("undo %t, step %d (%s): exchanged %t, committed %t", undo, k, fault.Calls[k], exchanged, committed)
 			}
 			switch names := f.setNames(); {
 			case exchanged:
-				f.checkOurs(fault.Calls[k], names[0])
+				f.checkOwn(fault.Calls[k], names[0])
 			case undo:
-				f.checkOurs(fault.Calls[k], names[1])
+				f.checkOwn(fault.Calls[k], names[1])
 			default:
-				f.checkOurs(fault.Calls[k])
+				f.checkOwn(fault.Calls[k])
 			}
 			if committed {
 				forward++
@@ -233,13 +231,12 @@ func TestExchangeCutAtEveryStep(t *testing.T) {
 			}
 		}
 		if forward == 0 || back == 0 {
-			t.Errorf("undo %t: %d after, %d before: want some of each", undo, forward, back)
+			t.Errorf("undo %t: %d changes were made, and %d were not: want some of each", undo, forward, back)
 		}
 	}
 }
 
-// TestExchangeRefused: a database that changed since, or that a process has open, is not exchanged, and the new one is
-// removed.
+// TestExchangeRefused: a database that changed since the new one was built is not exchanged, and the new one is removed.
 func TestExchangeRefused(t *testing.T) {
 	f := newExchangeFixture(t)
 	err := f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
@@ -254,11 +251,11 @@ func TestExchangeRefused(t *testing.T) {
 	if !errors.As(err, &conflict) {
 		t.Errorf("Run on a file that changed: %v, want a conflict", err)
 	}
-	f.checkOurs("refused")
+	f.checkOwn("refused")
 }
 
-// TestExchangeSoundDatabase: a sound database whose newest rows are in its -wal is exchanged. A program that opens
-// it meanwhile always sees these rows, and both databases come back.
+// TestExchangeSoundDatabase: a program that opens a sound database during an exchange sees the rows of the -wal at every
+// step, and the undo restores them.
 func TestExchangeSoundDatabase(t *testing.T) {
 	f := newExchangeFixture(t)
 	db, _ := dbtest.Unpack(t, "1.18.33")
@@ -270,13 +267,13 @@ func TestExchangeSoundDatabase(t *testing.T) {
 	}
 	dbtest.Must(t, errors.Join(os.Remove(f.path+"-shm"), agent.Close()))
 	want := dbtest.DumpRows(t, db)
-	exchanged, moments := false, 0
+	exchanged, reads := false, 0
 	step := func(call string) error {
 		if exchanged || !strings.HasPrefix(call, "move") && !strings.HasPrefix(call, "exchange") {
 			return nil
 		}
 		exchanged = strings.HasPrefix(call, "exchange")
-		moments++
+		reads++
 		copied := filepath.Join(t.TempDir(), dbtest.Name)
 		for _, suffix := range []string{"", "-wal"} {
 			data, err := os.ReadFile(f.path + suffix)
@@ -286,17 +283,17 @@ func TestExchangeSoundDatabase(t *testing.T) {
 			dbtest.Must(t, ignoreMissing(err))
 		}
 		if dbtest.DumpRows(t, copied) != want {
-			t.Errorf("before %q the rows of the -wal are out of sight", call)
+			t.Errorf("before %q a reader does not see the rows of the -wal", call)
 		}
 		return nil
 	}
 	f.specs = specs()
 	dbtest.Must(t, f.salvage(step))
-	if moments == 0 || !exchanged {
-		t.Errorf("%d moments before the exchange", moments)
+	if reads == 0 || !exchanged {
+		t.Errorf("%d reads before the exchange, exchanged %t", reads, exchanged)
 	}
 	dbtest.Must(t, f.undo(nil))
 	if dbtest.DumpRows(t, f.path) != want {
-		t.Error("after the undo the rows are not as they were")
+		t.Error("after the undo the rows differ")
 	}
 }

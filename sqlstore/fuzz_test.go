@@ -10,8 +10,7 @@ import (
 	"mend/change"
 )
 
-// FuzzRow writes a row's values to SQLite and reads them back, through the encoding of images:
-// storage classes and bytes stay the same, whatever the row contains.
+// FuzzRow: values keep their classes and bytes when SQLite returns them and an image encodes them.
 func FuzzRow(f *testing.F) {
 	db, err := sqlite3.Open(":memory:")
 	if err != nil {
@@ -55,14 +54,14 @@ func FuzzRow(f *testing.F) {
 		}
 		for i, col := range tab.Cols {
 			if got := tab.valueOf(&back, col); !got.equal(in[i]) {
-				t.Errorf("%s went in as %+v and came out as %+v", col, in[i], got)
+				t.Errorf("%s is %+v, want %+v", col, got, in[i])
 			}
 		}
 	})
 }
 
-// storable reports whether a row can hold the value: one of the five classes, a number in eight
-// bytes, no NaN, which SQLite stores as NULL.
+// storable reports whether a row can have the value: its class is one of the five, a number has eight bytes, and it is not
+// NaN, which SQLite stores as NULL.
 func storable(v Value) bool {
 	switch v.Class {
 	case change.ClassText, change.ClassBlob:

@@ -12,10 +12,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestHeldSince checks that Held returns the start of the oldest process that has the
-// database open. OpenCode's SQLite locks with POSIX locks, for which Linux reports the
-// process; mend's locks with OFD locks, for which it does not, so Held returns the
-// beginning of 1970.
+// TestHeldSince: Held returns the start of the oldest process that has the database open. For POSIX locks, such as
+// OpenCode's, Linux names the process. For OFD locks, such as mend's, it does not: Held then returns the start of 1970.
 func TestHeldSince(t *testing.T) {
 	path, _ := leftover(t, true)
 	s := open(t, path, sqlstore.Options{})
@@ -28,7 +26,7 @@ func TestHeldSince(t *testing.T) {
 	between := time.Now()
 	second := start(t, "lock", path, "")
 	second.ready(t)
-	const tick = 20 * time.Millisecond // precision of the start of a process
+	const tick = 20 * time.Millisecond // the precision of the start time of a process
 	wantBetween := func(from, to time.Time) {
 		t.Helper()
 		if since, err := s.Held(t.Context()); err != nil || since.Before(from.Add(-tick)) || since.After(to.Add(tick)) {
@@ -48,8 +46,7 @@ func TestHeldSince(t *testing.T) {
 	}
 }
 
-// lockShm locks the -shm as a connection of OpenCode's SQLite does, until standard input
-// ends.
+// lockShm locks the -shm as a connection of OpenCode's SQLite does, until standard input ends.
 func lockShm(path string) error {
 	f, err := os.Open(path + "-shm")
 	if err != nil {

@@ -20,14 +20,13 @@ import (
 	"mend/sqlstore"
 )
 
-// TestHolders: each process that has the database open is named, whatever it does with the
-// database.
+// TestHolders: a process that has the database open is named, even if it is no SQLite program.
 func TestHolders(t *testing.T) {
 	f := newExchangeFixture(t)
 	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{})
 	dbtest.Must(t, err)
 	if err := s.CheckFree(t.Context()); err != nil {
-		t.Errorf("CheckFree = %v, and nobody has it open", err)
+		t.Errorf("CheckFree = %v, and no process has the database open", err)
 	}
 	cmd := exec.Command("sh", "-c", `exec 3<"$1"; echo open; read end`, "sh", f.path)
 	in, err := cmd.StdinPipe()
@@ -65,17 +64,17 @@ func TestLockedBy(t *testing.T) {
 	_ = cmd.Wait() // the end of its input is an error of read
 }
 
-// TestHoldersUnseen: a connection is found by its lock, if the files of its process cannot be seen.
+// TestHoldersUnseen: a connection is found by its lock if the open files of its process cannot be listed.
 func TestHoldersUnseen(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
-	dbtest.Exec(t, dbtest.Agent(t, path), "SELECT 1 FROM session") // of this process, which is no other
+	dbtest.Exec(t, dbtest.Agent(t, path), "SELECT 1 FROM session") // in this process, whose files are not listed
 	if who, err := s.Holders(t.Context()); err != nil || !slices.Equal(who, []string{"a process of another machine or container"}) {
 		t.Errorf("Holders = %q, %v", who, err)
 	}
 }
 
-// TestLock: the lock for a change of the whole file keeps connections out, and is waited for.
+// TestLock: the lock for a change of the whole file keeps connections out but not readers of mend, and Lock waits for it.
 func TestLock(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -85,7 +84,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("reading while it is locked: %v", err)
 	}
 	if c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE); err != nil || c.Exec("SELECT 1 FROM session") == nil {
-		t.Errorf("a connection can be made while it is locked, %v", err)
+		t.Errorf("a connection can read while the database is locked, %v", err)
 	} else {
 		dbtest.Must(t, c.Close())
 	}
@@ -102,7 +101,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestHoldersOfMend: another process of mend that has the database open is waited for.
+// TestHoldersOfMend: CheckFree waits for another process of mend that has the database open.
 func TestHoldersOfMend(t *testing.T) {
 	f := newExchangeFixture(t)
 	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{})
@@ -121,7 +120,7 @@ func TestHoldersOfMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.CheckFree(t.Context()); err != nil {
-		t.Errorf("CheckFree = %v, want that it waits for a process of mend", err)
+		t.Errorf("CheckFree = %v, want none after the process of mend has closed the database", err)
 	}
 	dbtest.Must(t, cmd.Wait())
 }

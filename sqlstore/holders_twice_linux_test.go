@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHoldersTwice: a process that has the database open once, and not a moment later, is a child process before its
-// program runs.
+// TestHoldersTwice: a process is named only if it has the database open at two looks. A child process has the files of its
+// parent open until it starts its own program.
 func TestHoldersTwice(t *testing.T) {
 	for _, again := range [][]string{nil, {"sh (process 7)"}} {
 		looks := 0

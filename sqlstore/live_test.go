@@ -17,8 +17,7 @@ import (
 	"mend/sqlstore"
 )
 
-// leftover returns the state after an agent was killed: the database, a -wal with the last change, and
-// a -shm if shm is set.
+// leftover returns a database as a killed agent leaves it: with its last change in a -wal, and with a -shm if shm is set.
 func leftover(t testing.TB, shm bool) (path, id string) {
 	t.Helper()
 	from, id := dbtest.Unpack(t, "1.18.33")
@@ -33,6 +32,7 @@ func leftover(t testing.TB, shm bool) (path, id string) {
 	return path, id
 }
 
+// TestReadLeftover: a read of a database with a -wal sees the rows of the -wal, and changes no file.
 func TestReadLeftover(t *testing.T) {
 	for _, shm := range []bool{true, false} {
 		path, id := leftover(t, shm)
@@ -48,6 +48,7 @@ func TestReadLeftover(t *testing.T) {
 	}
 }
 
+// TestWriteLeftover: a change is added to the -wal of a killed agent, which is not checkpointed.
 func TestWriteLeftover(t *testing.T) {
 	path, id := leftover(t, true)
 	before := dbtest.Files(t, path)
@@ -59,14 +60,15 @@ func TestWriteLeftover(t *testing.T) {
 	}
 	after := dbtest.Files(t, path)
 	if len(after) != len(before) || after[dbtest.Name] != before[dbtest.Name] {
-		t.Errorf("the -wal was brought into the database")
+		t.Errorf("the -wal was checkpointed")
 	}
 	dbtest.Run(t, s, change.Inverse(ops))
 	if dbtest.Dump(t, path) != previous {
-		t.Error("undo did not give back what was there")
+		t.Error("after the undo the rows differ")
 	}
 }
 
+// TestBesideAgent: mend reads and changes a database that an agent has open, without a checkpoint.
 func TestBesideAgent(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	c := dbtest.Agent(t, path)
@@ -99,7 +101,7 @@ func TestBesideAgent(t *testing.T) {
 	}
 }
 
-// TestAgentReads has a long reader and a checkpoint between all steps. Fault case 28.
+// TestAgentReads: a long read and checkpoints of the agent between all steps do not prevent a change.
 func TestAgentReads(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	reader, c := dbtest.Agent(t, path), dbtest.Agent(t, path)
@@ -125,12 +127,11 @@ func TestAgentReads(t *testing.T) {
 	dbtest.Exec(t, reader, "COMMIT")
 	dbtest.Run(t, s, ops)
 	if dbtest.Dump(t, path) != before {
-		t.Error("undo did not give back what was there")
+		t.Error("after the undo the rows differ")
 	}
 }
 
-// lockedByAgent returns a store with a change that is prepared, and a connection of the agent that
-// has the write lock.
+// lockedByAgent returns a store with a prepared change, and a connection of the agent that holds the write lock.
 func lockedByAgent(t *testing.T, o sqlstore.Options) (*sqlstore.Store, change.Staged, *sqlite3.Conn) {
 	t.Helper()
 	path, id := dbtest.Unpack(t, "1.18.33")
@@ -144,17 +145,17 @@ func lockedByAgent(t *testing.T, o sqlstore.Options) (*sqlstore.Store, change.St
 	return s, st, c
 }
 
-// TestBusy: fault case 27.
+// TestBusy: a change is aborted if the agent holds the write lock too long, and Settle decides when the lock is free.
 func TestBusy(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
 	path := s.ID().Root
 	before := dbtest.Dump(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
-		t.Errorf("Commit = %+v, %v; want aborted, busy", out, err)
+		t.Errorf("Commit = %+v, %v; want aborted, locked", out, err)
 	}
 	if _, err := s.Settle(t.Context(), st); !errors.Is(err, change.ErrLocked) {
-		t.Errorf("Settle: %v, want busy", err)
+		t.Errorf("Settle: %v, want locked", err)
 	}
 	dbtest.Exec(t, c, "ROLLBACK")
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
@@ -168,8 +169,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A signal ends the wait for a locked database: the error is the context's, and not that the database
-// is busy.
+// TestCancelledWhileBusy: a context that ends during the wait for a lock ends the wait with its own error, and not with
+// ErrLocked.
 func TestCancelledWhileBusy(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,7 +185,7 @@ func TestCancelledWhileBusy(t *testing.T) {
 	dbtest.Exec(t, c, "ROLLBACK")
 }
 
-// TestWaitsForLock takes the lock as soon as the agent releases it.
+// TestWaitsForLock: Commit waits until the agent releases the lock.
 func TestWaitsForLock(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	time.AfterFunc(100*time.Millisecond, func() { _ = c.Exec("ROLLBACK") })
@@ -193,8 +194,7 @@ func TestWaitsForLock(t *testing.T) {
 	}
 }
 
-// TestSideFileRights: a private database never has side files that others can
-// read, and they are gone in the end.
+// TestSideFileRights: the side files have the mode of the database, and are removed in the end.
 func TestSideFileRights(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	if err := os.Chmod(path, 0o640); err != nil {
@@ -218,7 +218,7 @@ func TestSideFileRights(t *testing.T) {
 	}
 }
 
-// TestRollbackJournal: a database that is not in WAL mode, such as a backup.
+// TestRollbackJournal: a database that is not in WAL mode, such as a backup, is read and changed.
 func TestRollbackJournal(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
@@ -233,7 +233,7 @@ func TestRollbackJournal(t *testing.T) {
 		t.Fatalf("undo = %+v", out)
 	}
 	if dbtest.Dump(t, path) != previous || len(dbtest.Files(t, path)) != 1 {
-		t.Error("undo did not give back what was there")
+		t.Error("after the undo the rows differ")
 	}
 	// A reader blocks the COMMIT itself.
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
@@ -249,15 +249,15 @@ func TestRollbackJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
-		t.Errorf("Commit beside a reader = %+v, %v; want aborted, busy", out, err)
+		t.Errorf("Commit beside a reader = %+v, %v; want aborted, locked", out, err)
 	}
 	if dbtest.Dump(t, path) != previous {
 		t.Error("rows changed")
 	}
 }
 
-// TestBesideShortAgents reads while another program repeatedly opens the database, writes, and closes
-// it: each time the -wal and the -shm are created and removed.
+// TestBesideShortAgents: reads succeed while another program repeatedly opens the database, writes and closes it, which
+// creates and removes the -wal and the -shm each time.
 func TestBesideShortAgents(t *testing.T) {
 	storetest.Long(t)
 	path, id := dbtest.Unpack(t, "1.18.33")

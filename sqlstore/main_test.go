@@ -22,8 +22,7 @@ import (
 	"mend/sqlstore"
 )
 
-// specs returns the tables of the tests' databases: OpenCode's tables, as far as the tests need
-// them.
+// specs returns the tables of OpenCode that the tests use.
 func specs() []sqlstore.TableSpec {
 	return []sqlstore.TableSpec{
 		{Kind: change.KindSession, Name: "session", Columns: []string{"id", "title"}, SessionRows: `"id" = ?1`},
@@ -134,7 +133,7 @@ func conflictsIn(err error) []change.Conflict {
 	return nil
 }
 
-// TestMain lets a test start this program again as another process with a role.
+// TestMain runs the tests or, in a process that a test has started, the role that SQLSTORE_ROLE names.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("SQLSTORE_ROLE"); role != "" {
 		if err := play(role, os.Args[1], os.Args[2]); err != nil {
@@ -143,7 +142,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	storetest.InMemory() // there a kill loses nothing, and a sync costs nothing
+	storetest.InMemory()
 	os.Exit(m.Run())
 }
 
@@ -189,7 +188,7 @@ func play(role, path, arg string) error {
 	return fmt.Errorf("no role %s", role)
 }
 
-// hammer adds sessions one by one until its input ends, and prints how many.
+// hammer adds sessions until its input ends, and prints their number.
 func hammer(c *sqlite3.Conn) error {
 	done := make(chan struct{})
 	go func() {
@@ -211,7 +210,7 @@ func hammer(c *sqlite3.Conn) error {
 	}
 }
 
-// A process is this program in another role.
+// A process runs this program in a role.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -247,7 +246,7 @@ func (p *process) ready(t testing.TB) {
 	}
 }
 
-// end lets the process end, and returns its last line of output.
+// end closes the input of the process, waits for its end, and returns its output.
 func (p *process) end(t testing.TB) string {
 	t.Helper()
 	_ = p.in.Close()
@@ -261,6 +260,7 @@ func (p *process) end(t testing.TB) string {
 	return strings.TrimSpace(string(said))
 }
 
+// TestHeld: Held reports whether another process has the database open, before and after a change.
 func TestHeld(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -283,8 +283,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses writes while another process writes as fast as it can: no write of either is
-// lost.
+// TestTwoProcesses: while another process writes without a pause, no write of either is lost.
 func TestTwoProcesses(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -297,7 +296,7 @@ func TestTwoProcesses(t *testing.T) {
 			t.Fatalf("Commit = %+v", out)
 		}
 		if got := load(t, s, id); !dbtest.HasText(got, "changed") || len(got.Messages) != 10 {
-			t.Fatal("the change is not to be seen")
+			t.Fatal("a reader does not see the change")
 		}
 		if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 			t.Fatalf("undo = %+v", out)
@@ -313,7 +312,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	dbtest.Alter(t, path, "DELETE FROM session WHERE id LIKE 'ses_hammer%'")
 	if dbtest.Dump(t, path) != before {
-		t.Error("rows changed that nobody meant")
+		t.Error("other rows changed")
 	}
-	t.Logf("%d transactions of the other process beside 20 of ours", n)
+	t.Logf("%d transactions of the other process, 20 of mend", n)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPageCheck feeds pages of 512 bytes, of which 16 are reserved: the header and the free list with the pages 2, 3
-// and 200, and then pages that are in use.
+// TestPageCheck: a page that is read although the free list has it is damage, in the database or in the -wal. The pages have
+// 512 bytes, 16 of them reserved, and the free list has the pages 2, 3 and 200.
 func TestPageCheck(t *testing.T) {
 	const size = 512
 	leaf := make([]byte, size)
@@ -47,18 +47,18 @@ func TestPageCheck(t *testing.T) {
 		read  func(p *pageCheck)
 		fault string
 	}{
-		"nothing":              {func(*pageCheck) {}, ""},
-		"a page in use":        {func(p *pageCheck) { p.readDB(leaf, 3*size) }, ""},
-		"the trunk page":       {func(p *pageCheck) { p.readDB(leaf, 1*size) }, "page 2 is in use and on the free list"},
-		"a free page":          {func(p *pageCheck) { p.readDB(leaf, 199*size) }, "page 200 is in use and on the free list"},
-		"a part of one":        {func(p *pageCheck) { p.readDB(leaf[:8], 199*size+100) }, "page 200 is in use and on the free list"},
-		"a page past the end":  {func(p *pageCheck) { p.readDB(leaf, 300*size) }, ""},
-		"a free page, logged":  {func(p *pageCheck) { p.readWAL(leaf, third+frameHeader, frame(200, third)) }, "page 200 is in use and on the free list"},
-		"a used page, logged":  {func(p *pageCheck) { p.readWAL(leaf, third+frameHeader, frame(4, third)) }, ""},
-		"a header of the log":  {func(p *pageCheck) { p.readWAL(leaf, third, frame(200, third)) }, ""},
-		"a part of the log":    {func(p *pageCheck) { p.readWAL(leaf[:24], third+frameHeader, frame(200, third)) }, ""},
-		"a page with rubbish":  {func(p *pageCheck) { p.readDB(append([]byte{13, 0xff}, leaf[2:]...), 3*size) }, "page 4"},
-		"the first fault only": {func(p *pageCheck) { p.readDB(leaf, 199*size); p.readDB(leaf, 2*size) }, "page 200 is"},
+		"nothing":               {func(*pageCheck) {}, ""},
+		"a page in use":         {func(p *pageCheck) { p.readDB(leaf, 3*size) }, ""},
+		"the trunk page":        {func(p *pageCheck) { p.readDB(leaf, 1*size) }, "page 2 is in use and on the free list"},
+		"a free page":           {func(p *pageCheck) { p.readDB(leaf, 199*size) }, "page 200 is in use and on the free list"},
+		"a part of a free page": {func(p *pageCheck) { p.readDB(leaf[:8], 199*size+100) }, "page 200 is in use and on the free list"},
+		"a page past the end":   {func(p *pageCheck) { p.readDB(leaf, 300*size) }, ""},
+		"a free page, logged":   {func(p *pageCheck) { p.readWAL(leaf, third+frameHeader, frame(200, third)) }, "page 200 is in use and on the free list"},
+		"a used page, logged":   {func(p *pageCheck) { p.readWAL(leaf, third+frameHeader, frame(4, third)) }, ""},
+		"a header of the log":   {func(p *pageCheck) { p.readWAL(leaf, third, frame(200, third)) }, ""},
+		"a part of a frame":     {func(p *pageCheck) { p.readWAL(leaf[:24], third+frameHeader, frame(200, third)) }, ""},
+		"a malformed page":      {func(p *pageCheck) { p.readDB(append([]byte{13, 0xff}, leaf[2:]...), 3*size) }, "page 4"},
+		"only the first damage": {func(p *pageCheck) { p.readDB(leaf, 199*size); p.readDB(leaf, 2*size) }, "page 200 is"},
 	} {
 		p := listed(2)
 		c.read(p)

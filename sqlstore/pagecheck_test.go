@@ -15,8 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestCheckedPath damages a page: a change that would read or write the page is refused, and nothing is written; any
-// other change is made, and CheckFile reports the damage. A damaged free list refuses every change.
+// TestCheckedPath: a change that would read or write a damaged page is refused, and nothing is written. Any other change is
+// made, and CheckFile reports the damage. With a damaged free list every change is refused.
 func TestCheckedPath(t *testing.T) {
 	whole := severalSessions(t)
 	s := open(t, whole, sqlstore.Options{})
@@ -35,9 +35,9 @@ func TestCheckedPath(t *testing.T) {
 		name    string
 		do      func(b []byte)
 		allowed bool
-		why     string // of the refusal
+		why     string // why the change is refused
 	}{
-		{"nothing", func([]byte) {}, true, ""},
+		{"no damage", func([]byte) {}, true, ""},
 		{"free list, its length", func(b []byte) { b[39]++ }, false, "reelist"},
 		{"free list, its first page", func(b []byte) { binary.BigEndian.PutUint32(b[32:], 1<<30) }, false, "reelist"},
 		{"free list, an entry", func(b []byte) { binary.BigEndian.PutUint32(page(b, trunk)[8:], 1<<30) }, false, "invalid page"},
@@ -97,7 +97,7 @@ func TestCheckedPath(t *testing.T) {
 					t.Errorf("%+v", out)
 				}
 				err = s.CheckFile(t.Context(), change.CheckAll)
-				if _, damaged := errors.AsType[*change.DamagedError](err); damaged != (c.name != "nothing") {
+				if _, damaged := errors.AsType[*change.DamagedError](err); damaged != (c.name != "no damage") {
 					t.Errorf("CheckFile = %v", err)
 				}
 			})
@@ -105,7 +105,7 @@ func TestCheckedPath(t *testing.T) {
 	}
 }
 
-// TestCheckedTable: a table with an index that mend cannot look into is checked as a whole.
+// TestCheckedTable: a table with an index that mend cannot search is checked as a whole.
 func TestCheckedTable(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		path, id := dbtest.Unpack(t, "1.18.33")
@@ -125,7 +125,7 @@ func TestCheckedTable(t *testing.T) {
 	}
 }
 
-// TestCheckedPathInLog: a page that an agent wrote to the -wal is checked, too.
+// TestCheckedPathInLog: damage is found in a page that is in the -wal.
 func TestCheckedPathInLog(t *testing.T) {
 	path := severalSessions(t)
 	pages := treePages(t, path)

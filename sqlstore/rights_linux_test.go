@@ -21,24 +21,25 @@ import (
 	"mend/sqlstore"
 )
 
-// nobody is the id of a user with read permission only.
-const nobody = 65534
+const nobody = storetest.NobodyUID
 
-// asNobody runs this program in a role, as a user without rights to the folder, and returns its
-// output.
-func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
+// programOfNobody returns a copy of this program that every user can run.
+func programOfNobody(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can run a process as another user")
 	}
 	exe, err := os.Executable()
 	dbtest.Must(t, err)
-	open := t.TempDir()
-	openUp(t, open)
-	program := filepath.Join(open, "test")
-	data, err := os.ReadFile(exe)
-	dbtest.Must(t, err)
-	dbtest.Must(t, os.WriteFile(program, data, 0o755))
+	program := filepath.Join(t.TempDir(), "test")
+	openUp(t, filepath.Dir(program))
+	storetest.CopyProgram(t, exe, program)
+	return program
+}
+
+// runAsNobody runs the program in a role as a user without rights, and returns its output and whether it succeeded.
+func runAsNobody(t *testing.T, program, role, path, arg string) (said string, ok bool) {
+	t.Helper()
 	p := startProgram(t, program, role, path, arg, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})
 	_ = p.in.Close()
 	out, err := io.ReadAll(p.out)
@@ -54,10 +55,10 @@ func openUp(t *testing.T, dir string) {
 	}
 }
 
-// TestReadOnly checks that a user with read permission only can read everything, and that
-// a change fails with a clear error and changes nothing. Fault case 11.
+// TestReadOnly: a user with read permission alone can read everything. A change is refused and changes no file.
 func TestReadOnly(t *testing.T) {
 	storetest.Long(t)
+	program := programOfNobody(t)
 	cases := map[string]func(t *testing.T) (path, id string){
 		"alone":        func(t *testing.T) (string, string) { return dbtest.Unpack(t, "1.18.33") },
 		"leftover":     func(t *testing.T) (string, string) { return leftover(t, true) },
@@ -76,10 +77,10 @@ func TestReadOnly(t *testing.T) {
 				dbtest.Must(t, os.Chmod(filepath.Join(filepath.Dir(path), file), 0o644))
 			}
 			before := dbtest.Files(t, path)
-			if said, ok := asNobody(t, "read", path, id); !ok || said != "10 messages" {
+			if said, ok := runAsNobody(t, program, "read", path, id); !ok || said != "10 messages" {
 				t.Errorf("reading: %s", said)
 			}
-			if said, ok := asNobody(t, "write", path, id); ok || !strings.Contains(said, "permission denied") {
+			if said, ok := runAsNobody(t, program, "write", path, id); ok || !strings.Contains(said, "permission denied") {
 				t.Errorf("writing: %s", said)
 			}
 			dbtest.WantSame(t, before, dbtest.Files(t, path))
@@ -87,12 +88,12 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestFolderNotWritable: a change is refused if the -wal could not be made.
+// TestFolderNotWritable: a change is refused if the -wal cannot be created.
 func TestFolderNotWritable(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	openUp(t, filepath.Dir(path))
 	dbtest.Must(t, os.Chmod(path, 0o666))
-	if said, ok := asNobody(t, "write", path, id); ok || !strings.Contains(said, "permission denied") {
+	if said, ok := runAsNobody(t, programOfNobody(t), "write", path, id); ok || !strings.Contains(said, "permission denied") {
 		t.Errorf("writing: %s", said)
 	}
 }
@@ -107,7 +108,7 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
-// TestDiskFull makes the disk full at each place where it can be. Fault case 13.
+// TestDiskFull: with any amount of free space a change is made, or nothing changes, as Settle reports.
 func TestDiskFull(t *testing.T) {
 	storetest.Long(t)
 	from, id := dbtest.Unpack(t, "1.2.27")
@@ -137,8 +138,8 @@ func tryAgent(t *testing.T, path string) bool {
 	return c.Exec("PRAGMA synchronous=NORMAL; SELECT 1 FROM session") == nil
 }
 
-// onFullDisk makes the change and describes the result: all rows are as before the change or as
-// after it, and Settle finds out which, at the latest when there is space again.
+// onFullDisk makes the change and describes the outcome. It checks that all rows are as before the change or as after it,
+// and that the outcome of Commit or Settle says which, at the latest when the disk has space again.
 func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	t.Helper()
 	path := filepath.Join(dir, dbtest.Name)
@@ -178,7 +179,7 @@ func smallDisk(t *testing.T, kb int) string {
 	return dir
 }
 
-// TestCheckSpace: an eighth and a megabyte more than needed must be free.
+// TestCheckSpace: an eighth and a megabyte more than the needed space must be free.
 func TestCheckSpace(t *testing.T) {
 	dir := smallDisk(t, 8<<10)
 	for needed, fits := range map[int64]bool{0: true, 5 << 20: true, 6_600_000: false, 7 << 20: false} {
@@ -191,8 +192,8 @@ func TestCheckSpace(t *testing.T) {
 	}
 }
 
-// TestOwnerOfSideFiles: side files that root makes belong to the owner of the database. Otherwise the owner could not
-// write to them.
+// TestOwnerOfSideFiles: side files that root creates belong to the owner of the database, who could not write to them
+// otherwise.
 func TestOwnerOfSideFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to other users")

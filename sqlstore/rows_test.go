@@ -39,14 +39,14 @@ func newRowsFixture(t *testing.T) rowsFixture {
 	return f
 }
 
-// archives returns the paths of the archives that belong to a journal.
+// archives returns the paths of all archives of rows.
 func (f rowsFixture) archives() []string {
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), ".mend", "*", "rows-*", "rows.zst"))
 	dbtest.Must(f.T, err)
 	return found
 }
 
-// clean removes rows from the database.
+// clean moves rows into an archive. It calls meanwhile, unless nil, after the archive was written.
 func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, meanwhile func()) error {
 	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
 		a, err := s.Archive(context.Background(), r)
@@ -62,13 +62,13 @@ func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, m
 	})
 }
 
-// undoClean puts the rows of the first entry back.
+// undoClean restores the rows of the first entry.
 func (f rowsFixture) undoClean() {
 	f.Helper()
 	dbtest.Must(f.T, f.repeat(change.Inverse))
 }
 
-// repeat makes the change of the first entry once more, or another with its ops.
+// repeat makes a change with ops that are derived from those of the first entry.
 func (f rowsFixture) repeat(ops func([]change.Op) []change.Op) error {
 	return f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
 		es, err := j.List(journal.Query{})
@@ -91,8 +91,8 @@ func (f rowsFixture) hostile() {
 		`INSERT INTO other VALUES ('of', 1, 2, 3, (SELECT id FROM session LIMIT 1))`)
 }
 
-// TestRowsRestored: rows of every storage class that a clean removed are restored with the same bytes, also with all
-// rows of a session, and a redo removes them again.
+// TestRowsRestored: an undo restores the rows that a clean has removed, byte by byte and with their classes, whether rows of
+// a table or of a session. A redo removes them again.
 func TestRowsRestored(t *testing.T) {
 	storetest.Long(t)
 	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
@@ -112,7 +112,7 @@ func TestRowsRestored(t *testing.T) {
 			dbtest.Must(t, f.clean(nil, request(f), nil))
 			gone := dbtest.DumpRows(t, f.path)
 			if gone == before {
-				t.Error("nothing was removed")
+				t.Error("no row was removed")
 			}
 			if name == "sessions" && strings.Contains(gone, hex.EncodeToString([]byte(f.session))) {
 				t.Errorf("rows of the session are left: %s", gone)
@@ -120,17 +120,16 @@ func TestRowsRestored(t *testing.T) {
 			for i, want := range []string{before, gone, before} { // undo, redo, undo
 				dbtest.Must(t, f.undo(nil))
 				if dbtest.DumpRows(t, f.path) != want {
-					t.Fatalf("%d: the rows are not as they were", i)
+					t.Fatalf("undo, redo or undo %d: the rows differ", i)
 				}
 			}
 		})
 	}
 }
 
-// TestRowsCutAtEveryStep kills a clean and its undo at every step, including those of the journal, and the
-// recovery after it: then either all rows are in the database, or all are in an archive and none in the
-// database, as the journal says, and nothing else is left. The rows of a session take the same steps as a table: a
-// plain run cuts only the latter.
+// TestRowsCutAtEveryStep kills a clean and its undo at every step, including the steps of the journal, and then the
+// recovery. At last all rows are in the database, or all are in an archive, as the journal says, and nothing else is
+// left. A clean of a session makes the same steps as a clean of a table: a plain run cuts only the latter.
 func TestRowsCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, sessions := range []bool{false, true}[:storetest.Count(2, 1)] {
@@ -140,8 +139,8 @@ func TestRowsCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRowsRedoCutAtEveryStep kills a redo of a clean at every step: the archive stays, so that it can be done once
-// more.
+// TestRowsRedoCutAtEveryStep: after a redo of a clean that was killed at any step, another redo removes the rows: the archive
+// stays.
 func TestRowsRedoCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for k := 0; ; k++ {
@@ -153,14 +152,14 @@ func TestRowsRedoCutAtEveryStep(t *testing.T) {
 		fault := &storetest.Fault{At: k}
 		_ = f.undo(fault.Step)
 		dbtest.Must(t, f.recover(nil))
-		f.checkOurs(fmt.Sprint(fault.Calls), filepath.Base(filepath.Dir(f.archives()[0])))
+		f.checkOwn(fmt.Sprint(fault.Calls), filepath.Base(filepath.Dir(f.archives()[0])))
 		if dbtest.DumpRows(t, f.path) == before {
 			if err := f.repeat(slices.Clone[[]change.Op]); err != nil {
-				t.Fatalf("step %d (%v): a redo after it: %v", k, fault.Calls, err)
+				t.Fatalf("step %d (%v): the next redo: %v", k, fault.Calls, err)
 			}
 		}
 		if dbtest.DumpRows(t, f.path) != gone {
-			t.Fatalf("step %d (%v): the redo has left rows", k, fault.Calls)
+			t.Fatalf("step %d (%v): rows are left after the redo", k, fault.Calls)
 		}
 		if !fault.Hit() {
 			return
@@ -203,12 +202,12 @@ func cutRows(t *testing.T, sessions, undo bool) {
 			return err
 		}))
 		if committed != made {
-			t.Errorf("step %d (%s): the change is in the database: %t, the entry is committed: %t", k, fault.Calls[k], made, committed)
+			t.Errorf("step %d (%s): made %t, committed %t", k, fault.Calls[k], made, committed)
 		}
 		if made || undo {
-			f.checkOurs(fault.Calls[k], filepath.Base(filepath.Dir(f.archives()[0])))
+			f.checkOwn(fault.Calls[k], filepath.Base(filepath.Dir(f.archives()[0])))
 		} else {
-			f.checkOurs(fault.Calls[k])
+			f.checkOwn(fault.Calls[k])
 		}
 		if committed {
 			forward++
@@ -219,15 +218,15 @@ func cutRows(t *testing.T, sessions, undo bool) {
 			f.undoClean()
 		}
 		if dbtest.DumpRows(t, f.path) != before {
-			t.Fatalf("step %d (%s): not all rows come back", k, fault.Calls[k])
+			t.Fatalf("step %d (%s): after the undo the rows differ", k, fault.Calls[k])
 		}
 	}
 	if forward == 0 || back == 0 {
-		t.Errorf("%d after, %d before: want some of each", forward, back)
+		t.Errorf("%d changes were made, and %d were not: want some of each", forward, back)
 	}
 }
 
-// TestRowsRefused: rows written after the archive was made are not lost, and removed rows stay removed.
+// TestRowsRefused: a clean removes no row that another program has written or changed after the archive was made.
 func TestRowsRefused(t *testing.T) {
 	storetest.Long(t)
 	const newEvent = `INSERT INTO event SELECT id || 'x', aggregate_id, seq + 100000, type, data FROM event LIMIT 1`
@@ -257,23 +256,23 @@ func TestRowsRefused(t *testing.T) {
 			})
 			var conflict *change.ConflictError
 			if (err == nil) != c.removed || err != nil && !errors.As(err, &conflict) {
-				t.Errorf("clean: %v, want it made: %t, or a conflict", err, c.removed)
+				t.Errorf("clean = %v, want no error %t, or else a conflict", err, c.removed)
 			}
 			if c.removed {
 				dbtest.Must(t, f.undo(nil))
 			}
 			if dbtest.DumpRows(t, f.path) != want {
-				t.Error("the rows are not as another program wrote them")
+				t.Error("the rows of another program differ")
 			}
 			if !c.removed {
-				f.checkOurs(name)
+				f.checkOwn(name)
 			}
 		})
 	}
 }
 
-// TestRowsOfDeletedSession: the undo of removed events restores none of a session that was deleted since:
-// with such events a new session of the same id would not answer.
+// TestRowsOfDeletedSession: the undo of a clean restores no events of a session that was deleted since. With such events a
+// new session of the same id would not answer.
 func TestRowsOfDeletedSession(t *testing.T) {
 	f := newRowsFixture(t)
 	dbtest.Alter(t, f.path, `INSERT INTO event_sequence (aggregate_id, seq) VALUES ('ses_other', 0)`,
@@ -284,22 +283,22 @@ func TestRowsOfDeletedSession(t *testing.T) {
 	dbtest.Must(t, f.undo(nil))
 	dbtest.Alter(t, f.path, `INSERT INTO event_sequence (aggregate_id, seq) VALUES ('ses_other', 0)`)
 	if now := dbtest.DumpRows(t, f.path); now == before || strings.Count(now, other) != 1 {
-		t.Errorf("the events of the deleted session are back: %d times", strings.Count(now, other))
+		t.Errorf("the database names the deleted session %d times, want once", strings.Count(now, other))
 	}
 }
 
-// TestRowsWithProject: the undo of removed sessions restores their project if it was deleted since, leaves it
-// if it was changed, and creates no project that did not exist before.
+// TestRowsWithProject: the undo of removed sessions restores their project if it was deleted since, leaves it if it was
+// changed, and creates no project that did not exist before.
 func TestRowsWithProject(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, since string
 		same          bool // all rows are as before the change
 	}{
-		"deleted since":    {"", "DELETE FROM project", true},
-		"changed since":    {"", "UPDATE project SET time_updated = 7", false},
-		"as it was":        {"", "", true},
-		"never there":      {"DELETE FROM project", "", true},
-		"made there since": {"DELETE FROM project", "INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) SELECT 'global', '/', 1, 1, '[]'", false},
+		"deleted since": {"", "DELETE FROM project", true},
+		"changed since": {"", "UPDATE project SET time_updated = 7", false},
+		"unchanged":     {"", "", true},
+		"never existed": {"DELETE FROM project", "", true},
+		"created since": {"DELETE FROM project", "INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) SELECT 'global', '/', 1, 1, '[]'", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newRowsFixture(t)
@@ -311,15 +310,14 @@ func TestRowsWithProject(t *testing.T) {
 			if same := dbtest.DumpRows(t, f.path) == before; same != c.same {
 				t.Errorf("all rows are as before: %t, want %t", same, c.same)
 			}
-			if n := dbtest.Orphans(t, f.path); (n > 0) != (name == "never there") {
+			if n := dbtest.Orphans(t, f.path); (n > 0) != (name == "never existed") {
 				t.Errorf("%d rows refer to nothing", n)
 			}
 		})
 	}
 }
 
-// TestRowsDamagedArchive: with an archive that differs from what was written, nothing is restored and nothing
-// is removed.
+// TestRowsDamagedArchive: an undo with a damaged or truncated archive is refused, and writes no row.
 func TestRowsDamagedArchive(t *testing.T) {
 	storetest.Long(t)
 	f := newRowsFixture(t)
@@ -341,7 +339,7 @@ func TestRowsDamagedArchive(t *testing.T) {
 	}
 }
 
-// TestReclaim: free pages are returned to the file system, and no row changes.
+// TestReclaim: Reclaim returns free pages to the file system and changes no row, unless a program has the database open.
 func TestReclaim(t *testing.T) {
 	f := newRowsFixture(t)
 	dbtest.Alter(t, f.path, `INSERT INTO part SELECT id || 'big', message_id, session_id, 1, 1, randomblob(4000000) FROM part LIMIT 1`, `DELETE FROM part WHERE id GLOB '*big'`)
@@ -362,7 +360,7 @@ func TestReclaim(t *testing.T) {
 	dbtest.Must(t, agent.Close())
 }
 
-// TestRowsMemory: a clean and its undo of eight times the rows take no more memory.
+// TestRowsMemory: a clean of eight times the rows, and its undo, take no more memory.
 func TestRowsMemory(t *testing.T) {
 	storetest.NeedAllCases(t)
 	var sys [2]uint64

@@ -15,8 +15,7 @@ import (
 	"mend/sqlstore"
 )
 
-// TestUnknownSchema: an unknown schema is refused, the error lists what was found, and every byte
-// stays. Fault case 30.
+// TestUnknownSchema: an unknown schema is refused with an error that describes it, and every byte stays.
 func TestUnknownSchema(t *testing.T) {
 	cases := map[string]struct{ do, want string }{
 		"no table":    {"DROP TABLE part", "no table part among account"},
@@ -41,8 +40,8 @@ func TestUnknownSchema(t *testing.T) {
 	}
 }
 
-// TestLaterSchema has columns of a later version, of every class, and a table without rowids: rows
-// are read and restored completely. Fault case 30.
+// TestLaterSchema: rows with unknown columns of every class, and rows of a table without rowids, are deleted and restored
+// completely.
 func TestLaterSchema(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Alter(t, path,
@@ -55,7 +54,7 @@ func TestLaterSchema(t *testing.T) {
 		"UPDATE part SET extra_blob = zeroblob(0), extra_text = '' WHERE rowid % 2",
 		dbtest.Rebuild("message", "id text PRIMARY KEY, session_id text, time_created, time_updated, data REFERENCES nowhere, extra) WITHOUT ROWID; SELECT (1")+"",
 		"INSERT INTO message SELECT *, 9223372036854775807 FROM old", "DROP TABLE old")
-	// A foreign key to a table that is not there would fail on every write.
+	// With a foreign key to a missing table every write would fail.
 	dbtest.Alter(t, path, "CREATE TABLE nowhere(data PRIMARY KEY)", "INSERT INTO nowhere SELECT DISTINCT data FROM message")
 	before := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
@@ -88,7 +87,7 @@ func partOps(ops []change.Op, message string) []change.Op {
 	return own
 }
 
-// TestSchemaChanges has the agent upgrade the database between Load and Commit. Fault case 30.
+// TestSchemaChanges: if the agent adds a column between Prepare and Commit, the change is aborted.
 func TestSchemaChanges(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -111,7 +110,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Error("rows changed")
 	}
 	if got := load(t, s, id); len(got.Messages[1].Parts[0].Cols.Names()) != 6 {
-		t.Error("the new column is not seen")
+		t.Error("a read does not have the new column")
 	}
 	dbtest.Alter(t, path, "DROP TABLE message")
 	if _, err := sessionIDs(t.Context(), s); !errors.Is(err, sqlstore.ErrUnusable) {
@@ -119,7 +118,7 @@ func TestSchemaChanges(t *testing.T) {
 	}
 }
 
-// TestRefusedWrites has schemas where a statement would do more, or less, than is planned.
+// TestRefusedWrites: a change is aborted if the schema would make a statement do more, or less, than the plan.
 func TestRefusedWrites(t *testing.T) {
 	const cols = "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data"
 	const fill = "; INSERT INTO part SELECT * FROM old; DROP TABLE old"
@@ -147,7 +146,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// visible returns the expression to copy if a column is computed.
+// visible returns the columns that can be copied: in one schema a column is computed.
 func visible(name string) string {
 	if name == "converted" {
 		return "(id, message_id, session_id, time_created, time_updated) SELECT id, message_id, session_id, time_created, time_updated"
@@ -155,8 +154,7 @@ func visible(name string) string {
 	return " SELECT *"
 }
 
-// tryPart changes a text, and the time from its present value to an integer; an error of Prepare
-// counts as one of Commit.
+// tryPart changes the text and the time of a part. It commits even if Prepare fails.
 func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Outcome {
 	t.Helper()
 	after := before.Clone()
@@ -181,7 +179,7 @@ func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Out
 	return out
 }
 
-// TestDefaultRow compares the default row of a table with the row that SQLite itself inserts.
+// TestDefaultRow: the default row of a table has the values of a row that SQLite inserts without values.
 func TestDefaultRow(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	columns := []string{
@@ -219,7 +217,7 @@ func TestDefaultRow(t *testing.T) {
 	}
 }
 
-// TestOptionalTable: an optional table is used if it has the columns and the unique index of its spec.
+// TestOptionalTable: an optional table is used only if it has the columns and the unique index of its spec.
 func TestOptionalTable(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	for _, c := range []struct {
@@ -250,7 +248,7 @@ func TestOptionalTable(t *testing.T) {
 	}
 }
 
-// TestSized: data above the limit is not read, but its size is, whatever the column's place.
+// TestSized: of data above the limit only the size is read, at whatever position the column is.
 func TestSized(t *testing.T) {
 	for columns, limit := range map[string]int64{
 		"id text PRIMARY KEY, session_id, data": 4,
@@ -285,7 +283,7 @@ func TestSized(t *testing.T) {
 	}
 }
 
-// TestLogHint: if no table of the agent is there, a -wal may belong to another database.
+// TestLogHint: if a table is missing and the database has a -wal, the hint says that the -wal may be another database's.
 func TestLogHint(t *testing.T) {
 	for _, wal := range []bool{false, true} {
 		path, _ := dbtest.Unpack(t, "1.18.33")

@@ -9,7 +9,7 @@ import (
 	"mend/sqlstore"
 )
 
-// TestSettle checks the outcome for each combination of row contents.
+// TestSettle: the rows alone decide the outcome, and Settle changes none.
 func TestSettle(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -30,7 +30,7 @@ func TestSettle(t *testing.T) {
 	cases := []struct {
 		name  string
 		do    string // SQL of another program
-		half  bool   // one row holds Pre again
+		half  bool   // one row has its Pre again
 		want  change.State
 		count int // conflicts
 	}{
@@ -64,8 +64,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestAbsentRows checks the outcome if rows are missing. Any program may have deleted them, so a missing row is no
-// proof that a deletion of the plan took effect.
+// TestAbsentRows: a missing row does not prove that the plan has deleted it, because any program may have. The other rows
+// decide.
 func TestAbsentRows(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -83,12 +83,12 @@ func TestAbsentRows(t *testing.T) {
 		do   []string // SQL of another program, run after that
 		want change.State
 	}{
-		{"our deletion done by others", []change.Op{replace, remove}, false, []string{deleteRow(remove)}, change.Aborted},
-		{"our creation deleted", []change.Op{replace, create}, true, []string{deleteRow(create)}, change.Committed},
-		{"deletion alone", []change.Op{remove}, true, nil, change.Committed},
-		{"creation alone", []change.Op{create}, false, nil, change.Aborted},
-		{"creation alone, deleted", []change.Op{create}, true, []string{deleteRow(create)}, change.Aborted},
-		{"nothing left to tell", []change.Op{replace, remove}, true, []string{deleteRow(replace)}, change.Conflicted},
+		{"another program deletes the row", []change.Op{replace, remove}, false, []string{deleteRow(remove)}, change.Aborted},
+		{"another program deletes the new row", []change.Op{replace, create}, true, []string{deleteRow(create)}, change.Committed},
+		{"only a deletion", []change.Op{remove}, true, nil, change.Committed},
+		{"only a creation, not made", []change.Op{create}, false, nil, change.Aborted},
+		{"only a creation, deleted", []change.Op{create}, true, []string{deleteRow(create)}, change.Aborted},
+		{"both rows are missing", []change.Op{replace, remove}, true, []string{deleteRow(replace)}, change.Conflicted},
 		{"creation and deletion, both absent", []change.Op{create, remove}, true, []string{deleteRow(create)}, change.Conflicted},
 	}
 	for _, c := range cases {
@@ -109,7 +109,7 @@ func TestAbsentRows(t *testing.T) {
 
 func quote(s string) string { return "'" + s + "'" }
 
-// restore makes every row hold its Pre again.
+// restore gives every row its Pre again.
 func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	t.Helper()
 	var force []change.Op
@@ -128,8 +128,8 @@ func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	}
 }
 
-// TestSettleFirst: Settle makes durable what a killed process wrote, before it looks, and refuses a change of another
-// store.
+// TestSettleFirst: Settle syncs the files before it reads them, because a killed process may not have, and refuses a change
+// of another store.
 func TestSettleFirst(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	var steps []string

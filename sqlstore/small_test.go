@@ -7,6 +7,7 @@ import (
 	"time"
 )
 
+// TestFresh: files are fresh if the database or its -wal was just written.
 func TestFresh(t *testing.T) {
 	now, old := time.Now(), time.Now().Add(-time.Minute)
 	for name, c := range map[string]struct {
@@ -19,11 +20,12 @@ func TestFresh(t *testing.T) {
 		"without a log":       {fileState{db: fileStamp{mtime: old}}, false},
 	} {
 		if got := c.files.isFresh(); got != c.want {
-			t.Errorf("%s: isFresh = %t", name, got)
+			t.Errorf("%s: isFresh = %t, want %t", name, got, c.want)
 		}
 	}
 }
 
+// TestDescribeHolders: the verb agrees with the number of processes.
 func TestDescribeHolders(t *testing.T) {
 	for want, who := range map[string][]string{"a has the database open": {"a"}, "a and b have the database open": {"a", "b"}} {
 		if got := describeHolders(who); got != want {
@@ -32,6 +34,7 @@ func TestDescribeHolders(t *testing.T) {
 	}
 }
 
+// TestDamageLines: lines about the structure are damage; lines about values in rows are not.
 func TestDamageLines(t *testing.T) {
 	failed := errors.New("malformed")
 	for _, c := range []struct {

@@ -71,8 +71,8 @@ func (f exchangeFixture) trees(below string) (all []string) {
 	return all
 }
 
-// TestTreesCutAtEveryStep kills the removal of two folders and its undo at every step, and the recovery after it: then
-// both are beside the database, or both are kept, as the journal says, and no file is lost.
+// TestTreesCutAtEveryStep kills the removal of two folders and its undo at every step, and then the recovery. At last both
+// are beside the database, or both are kept, as the journal says, and no file is lost.
 func TestTreesCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
@@ -98,10 +98,10 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 			if err := f.recover(nil); err != nil {
 				t.Fatalf("undo %t, step %d (%v): Recover: %v", undo, k, fault.Calls, err)
 			}
-			there, kept := f.trees("snapshot"), f.trees(".mend")
-			removed := len(there) == 0
-			if all := append(there, kept...); !slices.Equal(all, before) || !removed && len(kept) > 0 {
-				t.Fatalf("undo %t, step %d: there are %q, kept are %q", undo, k, there, kept)
+			beside, kept := f.trees("snapshot"), f.trees(".mend")
+			removed := len(beside) == 0
+			if all := append(beside, kept...); !slices.Equal(all, before) || !removed && len(kept) > 0 {
+				t.Fatalf("undo %t, step %d: beside the database are %q, kept are %q", undo, k, beside, kept)
 			}
 			var committed bool
 			dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
@@ -110,12 +110,12 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 				return err
 			}))
 			if committed != (removed != undo) {
-				t.Errorf("undo %t, step %d: the folders are kept: %t, the entry is committed: %t", undo, k, removed, committed)
+				t.Errorf("undo %t, step %d: removed %t, committed %t", undo, k, removed, committed)
 			}
 			if removed {
-				f.checkOurs(fmt.Sprint(k), "snapshot-aaa", "snapshot-bbb")
+				f.checkOwn(fmt.Sprint(k), "snapshot-aaa", "snapshot-bbb")
 			} else {
-				f.checkOurs(fmt.Sprint(k))
+				f.checkOwn(fmt.Sprint(k))
 			}
 			if !hit {
 				t.Logf("undo %t: %d steps, %d end after it, %d before", undo, k, forward, back)
@@ -128,13 +128,13 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 			}
 		}
 		if forward == 0 || back == 0 {
-			t.Errorf("undo %t: %d after, %d before: want some of each", undo, forward, back)
+			t.Errorf("undo %t: %d changes were made, and %d were not: want some of each", undo, forward, back)
 		}
 	}
 }
 
-// TestTreesRecreated kills a removal of two folders and its undo at every step, and the agent creates a folder again
-// before the recovery: the recovery ends, and no file is lost.
+// TestTreesRecreated: if the agent creates a folder again after a removal of two folders, or its undo, was killed at any
+// step, the recovery ends, and no file is lost.
 func TestTreesRecreated(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
@@ -149,18 +149,18 @@ func TestTreesRecreated(t *testing.T) {
 			fault := &storetest.Fault{At: k}
 			_ = verb(f, fault.Step)
 			again := filepath.Join(filepath.Dir(f.path), "snapshot", "bbb")
-			made := os.MkdirAll(filepath.Dir(again), 0o700) == nil && os.Mkdir(again, 0o700) == nil
+			created := os.MkdirAll(filepath.Dir(again), 0o700) == nil && os.Mkdir(again, 0o700) == nil
 			for range 2 {
 				if err := f.recover(nil); err != nil {
-					t.Fatalf("undo %t, step %d (%v), made again %t: Recover: %v", undo, k, fault.Calls, made, err)
+					t.Fatalf("undo %t, step %d (%v), created again %t: Recover: %v", undo, k, fault.Calls, created, err)
 				}
 			}
-			if made {
-				_ = os.Remove(again) // unless the folder has come back
+			if created {
+				_ = os.Remove(again) // fails if the folder was restored
 			}
 			all := append(f.trees("snapshot"), f.trees(".mend")...)
 			if slices.Sort(all); !slices.Equal(all, before) {
-				t.Fatalf("undo %t, step %d: there are %q, want %q", undo, k, all, before)
+				t.Fatalf("undo %t, step %d: the files are %q, want %q", undo, k, all, before)
 			}
 			if !fault.Hit() {
 				break
@@ -169,8 +169,8 @@ func TestTreesRecreated(t *testing.T) {
 	}
 }
 
-// TestTreesRefused: a folder that was made again, or changed, stays as it is; a forgotten folder is
-// deleted without the files that its links lead to.
+// TestTreesRefused: an undo does not replace a folder that was created again. Sweep deletes only the folders of forgotten
+// entries, and no file that a link in them points to.
 func TestTreesRefused(t *testing.T) {
 	f := newTreesFixture(t)
 	dbtest.Must(t, f.removeTrees(nil))
@@ -178,7 +178,7 @@ func TestTreesRefused(t *testing.T) {
 	dbtest.Must(t, os.MkdirAll(again, 0o700))
 	var conflict *change.ConflictError
 	if err := f.undo(nil); !errors.As(err, &conflict) {
-		t.Errorf("undo onto a folder that was made again: %v, want a conflict", err)
+		t.Errorf("undo over a folder that was created again: %v, want a conflict", err)
 	}
 	dbtest.Must(t, os.Remove(again))
 	dbtest.Must(t, f.undo(nil))
@@ -190,10 +190,10 @@ func TestTreesRefused(t *testing.T) {
 			ops = append(ops, change.OpInfo{Ref: ref})
 		}
 		if freed, err := s.Sweep(t.Context(), ops, ops, false); freed != 0 || err != nil {
-			t.Errorf("Sweep freed %d bytes of needed files, %v", freed, err)
+			t.Errorf("Sweep of folders that are needed freed %d bytes, %v", freed, err)
 		}
 		if freed, err := s.Sweep(t.Context(), nil, nil, false); freed != 0 || err != nil {
-			t.Errorf("Sweep freed %d bytes of files of no op, %v", freed, err)
+			t.Errorf("Sweep without ops freed %d bytes, %v", freed, err)
 		}
 		for _, dry := range []bool{true, false} {
 			freed, err := s.Sweep(t.Context(), nil, ops, dry)
@@ -210,6 +210,6 @@ func TestTreesRefused(t *testing.T) {
 		t.Error(err)
 	}
 	if err := f.undo(nil); err == nil {
-		t.Error("undo of folders that are forgotten: no error")
+		t.Error("undo of forgotten folders: no error")
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// A record of several tables is compared, deleted and restored with all of its rows, and with no other row.
+// TestRowsOfSeveralTables: a record of several tables is compared, deleted and restored with all of its rows, and with no
+// other row.
 func TestRowsOfSeveralTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	run := func(sql string) (rows []string) {
@@ -104,14 +105,14 @@ func TestRowsOfSeveralTables(t *testing.T) {
 		small, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{MaxRecord: most})
 		dbtest.Must(t, err)
 		if _, err := small.Read(t.Context(), []change.Ref{other}); (err == nil) != (most == int64(len(row.Data))) {
-			t.Errorf("a record of %d bytes with a limit of %d: %v", len(row.Data), most, err)
+			t.Errorf("Read of a record of %d bytes with a limit of %d: %v", len(row.Data), most, err)
 		}
 	}
 	spec.With = []string{"gone"}
 	strange, err := sqlstore.Open(path, []sqlstore.TableSpec{spec}, sqlstore.Options{})
 	dbtest.Must(t, err)
 	if _, err := strange.Read(t.Context(), []change.Ref{ref}); err == nil {
-		t.Error("a missing table was read")
+		t.Error("Read of a missing table: no error")
 	}
 }
 
