@@ -21,7 +21,7 @@ the texts that repairs insert. ` + "`mend config`" + ` shows the values in use, 
 A later source overrides an earlier one:
 
 1. the default;
-2. the file ` + "`$XDG_CONFIG_HOME/mend/config.json`" + ` (usually ` + "`~/.config/mend/config.json`" + `), a JSON object in which comments and trailing commas are allowed;
+2. the file ` + "`$XDG_CONFIG_HOME/mend/config.json`" + ` (usually ` + "`~/.config/mend/config.json`" + `), a JSON object that may have comments and trailing commas;
 3. the environment variable;
 4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
 

@@ -270,7 +270,7 @@ var rows = []repair.Rule{
 	}),
 	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
 		Code: "place",
-		NoFix: "mend does not know whose it is, so it leaves it. If you move it away, OpenCode creates the folder again, " +
+		NoFix: "mend does not know what made it, so it leaves it. If you move it away, OpenCode creates the folder again, " +
 			"and mend restore brings back the session if it was kept.",
 		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers " +
 			"no prompt.",
