@@ -9,8 +9,7 @@ import (
 	"mend/repair"
 )
 
-// ruleAt returns a rule of the toy agent without a fix. It has a finding at a record as long as the session has the
-// record.
+// ruleAt returns a rule without a fix. It has a finding at ref, with these records, as long as the session has all of them.
 func ruleAt(ref change.Ref, records ...change.Ref) repair.Rule {
 	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, r := range append(records, ref) {
@@ -22,7 +21,7 @@ func ruleAt(ref change.Ref, records ...change.Ref) repair.Rule {
 	}}
 }
 
-// requiredText returns a rule that finds a session without a text.
+// requiredText returns a rule that has a finding if no block is exactly this text.
 func requiredText(word string) repair.Rule {
 	return repair.Rule{Code: "needs " + word, Class: repair.MissingHistory, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, ref := range s.Messages() {
@@ -36,7 +35,7 @@ func requiredText(word string) repair.Rule {
 	}}
 }
 
-// firstText returns a rule that finds the first text with a word. When that text is removed, it finds the next one.
+// firstText returns a rule that finds only the first text with a word.
 func firstText(word string) repair.Rule {
 	r := bad(word, repair.Broken, nil)
 	find := r.Find
@@ -44,8 +43,7 @@ func firstText(word string) repair.Rule {
 	return r
 }
 
-// Content of findings without a fix is set aside only on request: as little as possible, and nothing that the journal
-// cannot store.
+// TestSetAside: content of findings without a fix is set aside only on request, and as little of it as possible.
 func TestSetAside(t *testing.T) {
 	aside, broken := repair.Request{SetAside: true}, repair.Broken
 	const offered = "To continue without it: mend fix ses_1 --set-aside."
@@ -109,18 +107,18 @@ func TestSetAside(t *testing.T) {
 		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
 		{"a message", []repair.Rule{ruleAt(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
-		{"a prompt that the conversation begins with: a text takes its place", []repair.Rule{bad("hi", broken, nil)}, talk(), aside, "user[[user interrupted]] assistant[a x] user[b]", "1 prompt (hi)", ""},
+		{"the first prompt: a text takes its place", []repair.Rule{bad("hi", broken, nil)}, talk(), aside, "user[[user interrupted]] assistant[a x] user[b]", "1 prompt (hi)", ""},
 		{"a call with its result", []repair.Rule{bad("x", broken, nil)}, calls(bash("x")), aside, "user[hi] assistant[a] user[b] assistant[c]", "1 tool result (bash)", ""},
 		{"a message with a call", []repair.Rule{ruleAt(*refOf("m1"))}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
 		{"named records", []repair.Rule{ruleAt(session, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
-		{"two faults", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(text("a"), text("x y")), prompt(text("b"), text("x z"))}, aside, "user[hi] assistant[a] user[b]", "1 prompt (x z), 1 answer (x y)", ""},
+		{"two findings", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(text("a"), text("x y")), prompt(text("b"), text("x z"))}, aside, "user[hi] assistant[a] user[b]", "1 prompt (x z), 1 answer (x y)", ""},
 		{"a fix comes first", []repair.Rule{bad("x", broken, single("good"))}, talk(), aside, "user[hi] assistant[a good] user[b]", "", ""},
 		{"never the session", []repair.Rule{ruleAt(session)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
-		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), requiredText("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
-		{"not if the fault is then at the next message", []repair.Rule{firstText("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
-		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},
-		{"what is latent, asked for", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{SetAside: true, Latent: true}, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
-		{"never what is lost", []repair.Rule{bad("x", repair.Lost, nil)}, talk(), repair.Request{SetAside: true, Classes: []repair.Class{repair.IncompleteRecord}}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
+		{"not if that causes another finding", []repair.Rule{bad("x", broken, nil), requiredText("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"not if the finding is then at the next message", []repair.Rule{firstText("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
+		{"a latent finding stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},
+		{"a latent finding, on request", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{SetAside: true, Latent: true}, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
+		{"never a lost finding", []repair.Rule{bad("x", repair.Lost, nil)}, talk(), repair.Request{SetAside: true, Classes: []repair.Class{repair.IncompleteRecord}}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
 		{"never unattended", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{SetAside: true, Unattended: true}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -144,7 +142,7 @@ func TestSetAside(t *testing.T) {
 			marked := false
 			for _, d := range r.Fixed {
 				if marked = marked || d.SetAside; d.SetAside && d.Loses == "" {
-					t.Errorf("%s is set aside, and loses nothing", d.Rule)
+					t.Errorf("%s is set aside, and Loses is empty", d.Rule)
 				}
 			}
 			if marked != (x.leftOut != "") {
@@ -157,7 +155,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// A record may hold several blocks: only the affected one goes, with the results of a call.
+// TestSetAsideInRecord: if a record has several blocks, only the block with the finding is set aside, with its result.
 func TestSetAsideInRecord(t *testing.T) {
 	bash := call("c1", "bash", "{}")
 	bash.Text = "x"
@@ -174,7 +172,7 @@ func TestSetAsideInRecord(t *testing.T) {
 	}
 }
 
-// Thinking of an open loop is not set aside.
+// TestSetAsideInOpenLoop: thinking of an open loop is not set aside.
 func TestSetAsideInOpenLoop(t *testing.T) {
 	blocks := step(think("x", "s"), think("y", "s"), text("a"), done("c", "ls", "{}", "1"))
 	s := newToy(claude, prompt(text("hi")), answer(blocks...))
@@ -187,7 +185,7 @@ func TestSetAsideInOpenLoop(t *testing.T) {
 	}
 }
 
-// An unreadableState has a record with unknown bytes.
+// An unreadableState has a record that cannot be read.
 type unreadableState struct {
 	*toy
 
@@ -206,7 +204,8 @@ func (u unreadableState) Records(yield func(*change.Record) bool) {
 	}
 }
 
-// A message is not set aside if a part of it cannot be read: the journal could not keep the part.
+// TestSetAsideUnreadable: a message is not set aside if one of its parts cannot be read, because the journal could not store
+// the part.
 func TestSetAsideUnreadable(t *testing.T) {
 	for part, offered := range map[change.Ref]bool{*partOf("m1", 0): false, *partOf("m0", 0): true} {
 		s := newToy(claude, prompt(text("hi")), answer(text("a"), text("x")))

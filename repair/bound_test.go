@@ -16,7 +16,7 @@ import (
 	"mend/repair"
 )
 
-// sentOf returns the request of the toy agent for a session, in the form that the strict endpoint reads.
+// sentOf returns the request of a session, as the strict endpoint reads it.
 func sentOf(t *testing.T, s *toy) endpoint.Request {
 	t.Helper()
 	q, _ := s.send()
@@ -28,7 +28,7 @@ func sentOf(t *testing.T, s *toy) endpoint.Request {
 	return r
 }
 
-// boundTalk returns a session with three answers that have thinking, and damage before some of them.
+// boundTalk returns a session with three answers that have thinking. The blocks of fault are added to message at.
 func boundTalk(at int, fault ...*request.Block) []message {
 	all := []message{
 		prompt(text("1")), answer(think("a", "sa"), text("one")),
@@ -42,8 +42,9 @@ func boundTalk(at int, fault ...*request.Block) []message {
 	return all
 }
 
-// A repair counts the thinking that it invalidates. The agent leaves that thinking out, or mend removes it. Either way
-// the strict endpoint accepts the next request, if it made each block from the content before it.
+// TestRepairOfBoundThinking: a repair counts the thinking that it invalidates. The agent leaves that thinking out, or mend
+// removes it. Either way the strict endpoint, which has seen each block after the content before it, accepts the next
+// request.
 func TestRepairOfBoundThinking(t *testing.T) {
 	blank := func() *request.Block { return text(" ") }
 	for _, x := range []struct {
@@ -91,7 +92,7 @@ func TestRepairOfBoundThinking(t *testing.T) {
 			}
 			loses := r.Plan.Cause.Bound.Loses()
 			if (loses != "") != (counted > 0) || counted > 1 && !strings.Contains(loses, fmt.Sprint(counted)) {
-				t.Errorf("%s, %d: what is lost: %q", x.name, bound, loses)
+				t.Errorf("%s, %d: Loses = %q", x.name, bound, loses)
 			}
 			sent := sentOf(t, stateOf(r.After))
 			places, message := known.Refused(sent)
@@ -107,7 +108,7 @@ func TestRepairOfBoundThinking(t *testing.T) {
 	}
 }
 
-// A trim removes content nearest to the end if that invalidates less thinking.
+// TestTrimSpoilsLess: a trim clears results nearer to the end if that invalidates less thinking.
 func TestTrimSpoilsLess(t *testing.T) {
 	for bound, want := range map[request.Binding]string{request.Unbound: "c1 c4", request.Dropped: "c6 c4"} {
 		session := outputs()
@@ -129,8 +130,8 @@ func TestTrimSpoilsLess(t *testing.T) {
 	}
 }
 
-// If two fixes hold and lose the same, the one that invalidates less thinking is chosen: here a text is added after the
-// thinking at the end of the last answer, and that thinking is not moved.
+// TestFixThatSpoilsLess: of two fixes with the same loss the one that invalidates less thinking is chosen. Here a text is
+// added after the thinking at the end of the last answer, instead of moving that thinking.
 func TestFixThatSpoilsLess(t *testing.T) {
 	session := func() []message {
 		return []message{prompt(text("1")), answer(think("a", "sa"), text("one")), prompt(text("2")), answer(text("two"), think("b", "sb")), prompt(text("3"))}
@@ -151,7 +152,8 @@ func TestFixThatSpoilsLess(t *testing.T) {
 	}
 }
 
-// The error names the first block that the provider refuses. The fix removes that block and all later ones.
+// TestErrorOfBoundThinking: the error names the first block that the provider refuses. The fix removes that block and all
+// later ones.
 func TestErrorOfBoundThinking(t *testing.T) {
 	all := boundTalk(0)
 	s := newToy(claude, all...)
@@ -167,7 +169,7 @@ func TestErrorOfBoundThinking(t *testing.T) {
 		_, message := known.Refused(sentOf(t, edited))
 		e := anthropicError(message)
 		if e.Rule != "R28" || e.Class != repair.ThinkingSignature || e.Index != 2*n+1 || e.Block != 0 {
-			t.Errorf("%q is read as %s, %s, %d, %d", message, e.Rule, e.Class, e.Index, e.Block)
+			t.Errorf("%q is parsed as %s, %s, %d, %d", message, e.Rule, e.Class, e.Index, e.Block)
 		}
 		r, err := repair.Plan("ses_1", newCase(edited), repair.Request{Error: &e})
 		if err != nil {
@@ -181,12 +183,13 @@ func TestErrorOfBoundThinking(t *testing.T) {
 			t.Errorf("edit before %d:\ngot  %s\nwant %s", n, got, want)
 		}
 		if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
-			t.Errorf("edit before %d: the endpoint still says %s", n, message)
+			t.Errorf("edit before %d: the endpoint refuses %s", n, message)
 		}
 	}
 }
 
-// The second form of the error means that thinking in the middle is missing.
+// TestErrorOfMissingThinking: with the second text of the error the provider refuses a request without thinking from the
+// middle.
 func TestErrorOfMissingThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0)...)
 	known := endpoint.Bindings{}
@@ -196,23 +199,23 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	_, message := known.Refused(sentOf(t, stripped))
 	e := anthropicError(message)
 	if !strings.Contains(message, "preceded this one") || e.Rule != "R28" || e.Index != 5 {
-		t.Fatalf("%q is read as %s, %d", message, e.Rule, e.Index)
+		t.Fatalf("%q is parsed as %s, %d", message, e.Rule, e.Index)
 	}
 	r, err := repair.Plan("ses_1", newCase(stripped), repair.Request{Error: &e})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
-		t.Errorf("the endpoint still says %s", message)
+		t.Errorf("the endpoint refuses %s", message)
 	}
-	stripped = s.clone() // it may be removed from the beginning
+	stripped = s.clone() // the first thinking may be missing
 	stripped.messages[1].steps[0] = stripped.messages[1].steps[0][1:]
 	if _, message := known.Refused(sentOf(t, stripped)); message != "" {
-		t.Errorf("without the first thinking the endpoint says %s", message)
+		t.Errorf("without the first thinking the endpoint refuses %s", message)
 	}
 }
 
-// In an open tool loop the thinking is removed only if the loop is closed.
+// TestBoundThinkingInOpenLoop: thinking of an open tool loop is removed, and the loop is closed.
 func TestBoundThinkingInOpenLoop(t *testing.T) {
 	s := newToy(claude, prompt(text("1"), text(" ")), answer(think("a", "sa"), done("c1", "read", "{}", "out")))
 	s.thinking, s.bound = true, request.Refused
@@ -226,11 +229,11 @@ func TestBoundThinkingInOpenLoop(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" || !boundOf(r.Plan).Removed {
-		t.Errorf("the endpoint says %q; %+v", message, boundOf(r.Plan))
+		t.Errorf("the endpoint refuses %q; %+v", message, boundOf(r.Plan))
 	}
 }
 
-// A trim and the removal of a compaction also count the thinking that they invalidate.
+// TestTrimAndUncompactOfBoundThinking: a trim and the removal of a compaction count the thinking that they invalidate.
 func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
 	out := strings.Repeat("x", 4000)
 	trimmed := newToy(claude, prompt(text("1")), answers(step(think("a", "sa"), done("c1", "read", "{}", out)), step(think("b", "sb"), text("one"))),
@@ -252,7 +255,7 @@ func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
 	}
 }
 
-// If invalid thinking cannot be removed, the plan is refused.
+// TestBoundThinkingNotRemovable: a plan is refused if it invalidates thinking that cannot be removed.
 func TestBoundThinkingNotRemovable(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
@@ -268,7 +271,8 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	}
 }
 
-// Thinking is bound to the input of the calls before it, and to the thinking before it unless all of that is removed.
+// TestSpoiledThinking: thinking is bound to the input of the calls before it, and to the thinking before it unless all of
+// that is removed.
 func TestSpoiledThinking(t *testing.T) {
 	without := func(messages ...int) []message {
 		all := boundTalk(0)
@@ -286,9 +290,9 @@ func TestSpoiledThinking(t *testing.T) {
 		want          int
 	}{
 		{"nothing", boundTalk(0), boundTalk(0), 0},
-		{"the first thinking goes", boundTalk(0), without(1), 0},
-		{"all thinking before the last goes", boundTalk(0), without(1, 3), 0},
-		{"thinking in the middle goes", boundTalk(0), without(3), 1},
+		{"the first thinking is removed", boundTalk(0), without(1), 0},
+		{"all thinking but the last is removed", boundTalk(0), without(1, 3), 0},
+		{"thinking in the middle is removed", boundTalk(0), without(3), 1},
 		{"the input of a call changes", calls(`{"a":1}`), calls(`{"a":2}`), 1},
 		{"the input of a call is the same", calls(`{"a":1}`), calls(`{"a": 1}`), 0},
 	} {
@@ -300,7 +304,7 @@ func TestSpoiledThinking(t *testing.T) {
 	}
 }
 
-// In an open loop with several thoughts, the loop is closed and all of them are removed.
+// TestBoundThoughtsInOpenLoop: all thinking of an open loop is removed, and the loop is closed.
 func TestBoundThoughtsInOpenLoop(t *testing.T) {
 	blocks := step(think("a", "sa"), think("b", "sb"), done("c1", "read", "{}", "out"))
 	s := newToy(claude, prompt(text("1"), text(" ")), answer(blocks...))
@@ -314,7 +318,7 @@ func TestBoundThoughtsInOpenLoop(t *testing.T) {
 	}
 }
 
-// The settings for the removal of thinking are those of an error without a place.
+// TestSettingsOfBoundThinking: thinking is removed under the settings of an error without a place.
 func TestSettingsOfBoundThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound = request.Refused

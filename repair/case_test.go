@@ -19,7 +19,7 @@ func words(all ...string) *toy {
 	return newToy(claude, messages...)
 }
 
-// repairWords returns the prompts after a repair, and the findings that remain.
+// repairWords returns the prompts after a repair, and the number of findings that remain.
 func repairWords(t *testing.T, s *toy, own ...repair.Rule) string {
 	t.Helper()
 	r, err := repair.Plan("ses_1", newCase(s, own...), repair.Request{})
@@ -29,13 +29,13 @@ func repairWords(t *testing.T, s *toy, own ...repair.Rule) string {
 	return describe(stateOf(r.After).messages) + fmt.Sprint(" ", len(r.Unfixable))
 }
 
-// A fix has to hold in each setting. A problem in a setting that is not in use is a finding only on request.
+// TestSettings: a fix has to hold in each setting. A finding in a setting that is not in use is reported only on request.
 func TestSettings(t *testing.T) {
 	s := words("x")
 	s.settings = []repair.Setting{{Version: "new"}, {Version: "old"}}
 	x := bad("x", repair.Broken, single("outdated", "good"))
 	if got := repairWords(t, s, x); got != "user[good] 0" {
-		t.Errorf("a fix that does not hold in another version: %s", got)
+		t.Errorf("with a fix that does not hold in another version: %s", got)
 	}
 	for _, all := range []bool{false, true} {
 		s := words("outdated", "x")
@@ -52,11 +52,11 @@ func TestSettings(t *testing.T) {
 		t.Errorf("an open loop with thinking switched: %+v", found)
 	}
 	if n := len(newCase(loop).Settings()); n != 2 {
-		t.Errorf("%d settings", n)
+		t.Errorf("%d settings, want 2", n)
 	}
 }
 
-// Findings that a failure of the agent hid are fixed next. The text of the fix names that failure as the cause.
+// TestFindingsHiddenByFailure: findings that a failure of the agent hides are fixed after the failure.
 func TestFindingsHiddenByFailure(t *testing.T) {
 	refused := repair.Rule{Code: "refused", Fixes: single("good")}
 	noFix := repair.Rule{Code: "refused"}
@@ -83,7 +83,7 @@ func TestFindingsHiddenByFailure(t *testing.T) {
 	}
 }
 
-// A fix that did not hold is tried again after another one was kept.
+// TestFixTriedAgain: a fix that did not hold is tried again after another finding was fixed.
 func TestFixTriedAgain(t *testing.T) {
 	first := bad("x", repair.Broken, func(x *repair.Fault) []repair.Fix {
 		fix := replaceWords(x, "good", "")
@@ -101,7 +101,7 @@ func TestFixTriedAgain(t *testing.T) {
 	}
 }
 
-// Content that the agent is still writing has no finding.
+// TestWriting: a message that the agent is writing has no finding.
 func TestWriting(t *testing.T) {
 	s := words("x", "x")
 	s.writing = "m1"
@@ -110,7 +110,7 @@ func TestWriting(t *testing.T) {
 	}
 }
 
-// A result belongs to the newest call before it with its id, or else to the last one.
+// TestPairCalls: a result belongs to the newest call before it with its id, or else to the last call with its id.
 func TestPairCalls(t *testing.T) {
 	s := newToy(claude, prompt(result("late", "0")), answer(call("a", "ls", "{}"), call("a", "rm", "{}")), prompt(result("a", "1")),
 		answer(call("a", "cp", "{}"), call("late", "ls", "{}")), prompt(result("a", "2"), result("none", "3")))

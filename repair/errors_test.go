@@ -21,7 +21,7 @@ func thoughts() []message {
 	}
 }
 
-// Only the content that an error names is fixed.
+// TestFixesOfErrors: only the content that an error names is fixed.
 func TestFixesOfErrors(t *testing.T) {
 	const loses = "thinking"
 	const (
@@ -58,7 +58,7 @@ func TestFixesOfErrors(t *testing.T) {
 			want:    one + "user[2] assistant[two] " + three + next,
 		},
 		{
-			name: "a turn beside: the nearest one before it", provider: claude, session: thoughts(), rules: "R7", loses: loses,
+			name: "a turn without thinking: the nearest one before it", provider: claude, session: thoughts(), rules: "R7", loses: loses,
 			request: repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 2, 0)},
 			want:    "user[1] assistant[one] " + two + three + next,
 		},
@@ -126,7 +126,7 @@ func TestFixesOfErrors(t *testing.T) {
 	})
 }
 
-// MatchError ranks how well a session matches an error.
+// TestMatchError: the degree says how well a session matches an error.
 func TestMatchError(t *testing.T) {
 	long := "call_0123456789012345678901234567890123456789"
 	broken := []message{
@@ -146,10 +146,10 @@ func TestMatchError(t *testing.T) {
 		{"any block of a turn with one", errorAt(rule, class, 1, 4), broken, repair.BreaksThere, 1},
 		{"no place", errorAt(rule, class, -1, -1), broken, repair.BreaksRule, 1},
 		{"the call", errorAt(rule, class, -1, -1, "toolu_2"), broken, repair.BreaksThere, 3},
-		{"a call that is not there", errorAt(rule, class, -1, -1, "toolu_3"), broken, 0, 0},
-		{"the beginning of a short id", errorAt(rule, class, -1, -1, "toolu_"), broken, 0, 0},
-		{"an id that is cut off", errorAt(rule, class, -1, -1, long[:33]), broken, repair.BreaksThere, 3},
-		{"an id that is cut off too early", errorAt(rule, class, -1, -1, long[:31]), broken, 0, 0},
+		{"a missing call", errorAt(rule, class, -1, -1, "toolu_3"), broken, 0, 0},
+		{"a prefix of a short id", errorAt(rule, class, -1, -1, "toolu_"), broken, 0, 0},
+		{"a truncated id", errorAt(rule, class, -1, -1, long[:33]), broken, repair.BreaksThere, 3},
+		{"an id that is truncated too early", errorAt(rule, class, -1, -1, long[:31]), broken, 0, 0},
 		{"another rule", errorAt("R13", repair.InvalidToolCall, -1, -1), broken, 0, 0},
 		{"the rule of another provider", errorAt("O1", class, 1, -1), broken, repair.BreaksThere, 1},
 		{"the rule of another provider, without a place", errorAt("O1", class, -1, -1), broken, repair.HasClass, 1},
@@ -177,7 +177,7 @@ func TestMatchError(t *testing.T) {
 	}
 }
 
-// TestSuspects counts the remaining content of an error's kind, which only the provider can judge.
+// TestSuspects: the remaining content of the error's kind is suspect, because only the provider can judge it.
 func TestSuspects(t *testing.T) {
 	s := newToy(claude, thoughts()...)
 	r, err := repair.Plan("ses_1", newCase(s), repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 3, 0)})

@@ -35,13 +35,15 @@ type fixCase struct {
 	rules    string // the rules of the fixed findings
 	want     string // the session after the repair
 	loses    string // a part of Loses; "" for nothing
-	whyNot   string // a part of WhyNot; "" if nothing stays broken
+	whyNot   string // a part of WhyNot; "" if every finding is fixed
 }
 
 func (x fixCase) run(t *testing.T) {
 	s := newToy(x.provider, x.session...)
 	s.vendor, s.thinking = x.vendor, x.thinking
-	r, err := repair.Plan("ses_1", newCase(s), x.request)
+	c := newCase(s)
+	c.Texts = repair.TextsOf(x.request)
+	r, err := repair.Plan("ses_1", c, x.request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func runFixed(t *testing.T, all []fixCase) {
 	}
 }
 
-// Fixes of calls: of their ids, inputs, names and results.
+// TestFixCalls: the ids, inputs, names and results of calls are fixed.
 func TestFixCalls(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	runFixed(t, []fixCase{
@@ -108,7 +110,7 @@ func TestFixCalls(t *testing.T) {
 			want: "user[hi] assistant[#c:ls{}=1 | #call_m1p1:ls{}=2 | ok]",
 		},
 		{
-			name: "the new id is that of another call", provider: claude, rules: "R17",
+			name: "another call has the new id", provider: claude, rules: "R17",
 			session: []message{
 				prompt(text("hi")),
 				answers(step(done("call_m1p1", "ls", "{}", "0"), done("c", "ls", "{}", "1")), step(text("ok"))),
@@ -121,7 +123,7 @@ func TestFixCalls(t *testing.T) {
 				"user[more] assistant[again #call_m5p1:ls{}=3 | ok]",
 		},
 		{
-			name: "a new id that is taken has an ending", provider: claude, rules: "R13",
+			name: "a new id that exists gets a suffix", provider: claude, rules: "R13",
 			session: []message{
 				prompt(text("hi")), answers(step(done("call_m3p0", "ls", "{}", "1")), step(text("ok"))),
 				prompt(text("more")), answers(step(done("a:1", "ls", "{}", "2")), step(text("ok"))),
@@ -219,7 +221,7 @@ func TestFixCalls(t *testing.T) {
 	})
 }
 
-// Fixes of texts, messages without content, and missing prompts.
+// TestFixTexts: blank texts, messages without content and missing prompts are fixed.
 func TestFixTexts(t *testing.T) {
 	half := text("a�")
 	half.HalfPair = true
@@ -235,9 +237,9 @@ func TestFixTexts(t *testing.T) {
 			want:    "user[hi] assistant[[user interrupted]] user[more]",
 		},
 		{
-			name: "the text of the user for what is missing", provider: claude, rules: "R11", request: repair.Request{Placeholder: "(nothing)"},
+			name: "the user's text for missing content", provider: claude, rules: "R11", request: repair.Request{Placeholder: "(nothing)"},
 			session: []message{prompt(text(" ")), answer(text("ok"))},
-			want:    "user[[user interrupted]] assistant[ok]",
+			want:    "user[(nothing)] assistant[ok]",
 		},
 		{
 			name: "a blank text after thinking", provider: claude, rules: "R11",
@@ -267,7 +269,7 @@ func TestFixTexts(t *testing.T) {
 	})
 }
 
-// Fixes of thinking in a wrong place, and of thinking that the provider does not accept.
+// TestFixThinking: thinking in a wrong place, and thinking that the provider does not accept, is fixed.
 func TestFixThinking(t *testing.T) {
 	const fixedThinking = "This thinking block."
 	runFixed(t, []fixCase{
@@ -329,7 +331,7 @@ func TestFixThinking(t *testing.T) {
 	})
 }
 
-// Fixes of files that cannot be sent.
+// TestFixFiles: a file that cannot be sent gets another type, or a text replaces it.
 func TestFixFiles(t *testing.T) {
 	large := []byte(base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 6<<20)...)))
 	const loses = "The file."
@@ -357,7 +359,7 @@ func TestFixFiles(t *testing.T) {
 	})
 }
 
-// In a result first the files that cannot be sent are replaced, and then all.
+// TestFixFilesOfResults: the first fix of a result replaces the files that cannot be sent, and the next one all files.
 func TestFixFilesOfResults(t *testing.T) {
 	const (
 		kind = "The image gets the type of its data."
@@ -391,7 +393,7 @@ func TestFixFilesOfResults(t *testing.T) {
 			[]string{kind, part, part},
 			sent + "{<image/png>}",
 		},
-		{"files of the agent", talk(with(bad())), []string{kind, part}, sent},
+		{"files without records", talk(with(bad())), []string{kind, part}, sent},
 		{"a result with a good file and without a call", func() *toy {
 			s := stored(talk(with(image("image/png", png))))
 			s.messages[2].steps[0][0].ToolID = "d"
@@ -419,7 +421,7 @@ func TestFixFilesOfResults(t *testing.T) {
 	}
 }
 
-// A new id of a call changes other messages if the result is in one of them.
+// TestFixCallOfResult: a fix of an id is marked Whole if the call and its result are in different messages.
 func TestFixCallOfResult(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -451,14 +453,14 @@ func TestFixCallOfResult(t *testing.T) {
 	}
 }
 
-// A fix may remove a blank text and add another after the thinking, or replace all thinking and blank texts.
+// TestFixBlankWithThinking: a fix may replace a blank text by one after the thinking, or all thinking and blank texts by one.
 func TestFixBlankWithThinking(t *testing.T) {
 	for _, x := range []struct {
 		code   string
 		at     *change.Ref
 		blocks []*request.Block
 		fix    string // a part of the text of the fix
-		want   string // "" if it cannot be applied
+		want   string // "" if the fix cannot be applied
 	}{
 		{"R11", partOf("m0", 1), step(think("a", "s"), text(" ")), "inserted after", "assistant[~a(s) [user interrupted]]"},
 		{"R11", partOf("m0", 0), step(text(" "), think("a", "s")), "inserted after", "assistant[~a(s) [user interrupted]]"},
@@ -484,7 +486,7 @@ func TestFixBlankWithThinking(t *testing.T) {
 	}
 }
 
-// A text that closes an open loop changes another message if the newest call is there.
+// TestCloseLoop: a fix that closes an open loop is marked Whole if the newest call is in another message.
 func TestCloseLoop(t *testing.T) {
 	loop := answer(done("c", "ls", "{}", "1"))
 	for message, whole := range map[string]bool{"m1": true, "m3": false} {

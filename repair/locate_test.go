@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// An error that names a message without thinking is about the message nearest to it: up to five before it and two
-// after it, or else the newest.
+// TestNearestThinking: an error that names a message without thinking is about the nearest message with thinking, at most
+// five before it or two after it, or else about the newest one.
 func TestNearestThinking(t *testing.T) {
 	for _, x := range []struct {
 		messages int
@@ -63,7 +63,7 @@ func TestNearestThinking(t *testing.T) {
 	}
 }
 
-// An error selects the content that it names by place, by id or by link.
+// TestContentOfErrors: an error selects the content that it names by its place, id or link.
 func TestContentOfErrors(t *testing.T) {
 	const (
 		one   = "user[1] assistant[~a(sa) one] "
@@ -152,7 +152,7 @@ func TestContentOfErrors(t *testing.T) {
 			want:    "user[hi] assistant[a@msg_1] user[so] assistant[b]",
 		},
 		{
-			name: "an item that is not there: all", provider: gpt, rules: "item item",
+			name: "a missing item: all", provider: gpt, rules: "item item",
 			session: []message{
 				prompt(text("hi")), answer(item("msg_1", text("a")), text("c")), prompt(text("so")),
 				answer(item("msg_2", text("b"))),
@@ -212,7 +212,7 @@ func TestContentOfErrors(t *testing.T) {
 	})
 }
 
-// A record may hold several blocks: only the block that the error names is fixed.
+// TestErrorInRecord: if a record has several blocks, only the block that the error names is fixed.
 func TestErrorInRecord(t *testing.T) {
 	s := newToy(claude, thoughts()...).together(3)
 	r, err := repair.Plan("ses_1", newCase(s), repair.Request{Error: errorAt("R7", repair.ThinkingSignature, 3, 1)})
@@ -221,7 +221,7 @@ func TestErrorInRecord(t *testing.T) {
 	}
 }
 
-// A named rule beside those of Anthropic.
+// ownRules is a provider with one more rule.
 type ownRules struct {
 	provider.Provider
 
@@ -230,7 +230,7 @@ type ownRules struct {
 
 func (p ownRules) Rules() []provider.Rule { return append(p.Provider.Rules(), p.own) }
 
-// MatchError also looks in other settings, and at rules of an agent.
+// TestMatchErrorElsewhere: an error may match another setting or a rule of the agent.
 func TestMatchErrorElsewhere(t *testing.T) {
 	loop := newToy(claude, prompt(text("1")), answer(done("c", "ls", "{}", "out")))
 	loop.settings = []repair.Setting{{Thinking: false}, {Thinking: true}}
@@ -282,7 +282,7 @@ func TestMatchErrorElsewhere(t *testing.T) {
 			repair.HasContent, -1, -1,
 		},
 		{"an item at the place", twice(), quoted, repair.BreaksThere, 3, 0},
-		{"an item that the error names, beside the place", twice(), elsewhere, repair.HasQuoted, 3, 0},
+		{"an item that the error names, at another place", twice(), elsewhere, repair.HasQuoted, 3, 0},
 		{"the class of a rule of the agent", own, errorAt("", repair.IncompleteRecord, -1, -1), repair.BreaksRule, 0, 0},
 		{"another class than the agent's", own, errorAt("", repair.InvalidFile, -1, -1), 0, 0, 0},
 		{"after the last turn", own, errorAt("Z1", repair.IncompleteRecord, 3, 1), repair.BreaksElsewhere, 0, 0},
@@ -295,7 +295,7 @@ func TestMatchErrorElsewhere(t *testing.T) {
 	}
 }
 
-// A violation is near unknown content if that is in its turn or in an adjacent one.
+// TestIsNearUnknown: a violation is near unknown content in its own turn and in the adjacent turns.
 func TestIsNearUnknown(t *testing.T) {
 	for unknown, want := range []string{"0 1", "0 1 2", "1 2 3", "2 3 4", "3 4 5"} {
 		q := request.Request{Turns: make([]request.Turn, 5)}
@@ -312,7 +312,7 @@ func TestIsNearUnknown(t *testing.T) {
 	}
 }
 
-// A message is well under a setting if it has no finding there, known or hidden.
+// TestIsWell: a message is well in a setting if it has no finding there, and none that may be hidden.
 func TestIsWell(t *testing.T) {
 	at := func(message string) repair.Finding {
 		return repair.Finding{Code: "x", Ref: change.Ref{Kind: change.KindMessage, Message: message}}
@@ -325,11 +325,11 @@ func TestIsWell(t *testing.T) {
 		want    bool
 	}{{1, "m1", false}, {0, "m1", true}, {1, "m2", true}} {
 		if got := fs.IsWell(x.setting, at(x.message)); got != x.want {
-			t.Errorf("%s is well under setting %d: %t", x.message, x.setting, got)
+			t.Errorf("%s is well in setting %d: %t, want %t", x.message, x.setting, got, x.want)
 		}
 	}
 	fs.Hides = func(setting int, code string) bool { return setting == 0 && code == "x" }
 	if fs.IsWell(0, at("m1")) || !fs.IsWell(1, at("m2")) {
-		t.Error("a finding that may be hidden")
+		t.Error("IsWell ignores a finding that may be hidden, or applies it to another setting")
 	}
 }

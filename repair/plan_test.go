@@ -12,7 +12,7 @@ import (
 	"mend/repair"
 )
 
-// inserts returns a fix that adds texts after the block.
+// inserts returns fixes that add texts after the block.
 func inserts(texts ...string) func(x *repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
 		return []repair.Fix{{Text: "Texts are added.", Edit: func(d repair.Editor) error {
@@ -33,11 +33,11 @@ func violating(n int) provider.Provider {
 	}}}
 }
 
-// A repair counts the blocks that only it brings into the request: neither blocks that move, nor blocks of messages
-// that it completes because the request was refused.
+// TestAdded: a repair counts the blocks that the request has only after it. It counts neither moved blocks, nor blocks of
+// messages that it completes because the request was refused.
 func TestAdded(t *testing.T) {
 	uncompact := func(*repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: "The summary goes.", Whole: true, Edit: func(d repair.Editor) error {
+		return []repair.Fix{{Text: "The summary is removed.", Whole: true, Edit: func(d repair.Editor) error {
 			_, err := d.RemoveCompaction()
 			return err
 		}}}
@@ -79,7 +79,7 @@ func TestAdded(t *testing.T) {
 	}
 }
 
-// A request selects findings: of a class, of an error, or of hidden sessions.
+// TestRequests: a request selects the findings of an error or of hidden sessions.
 func TestRequests(t *testing.T) {
 	latent, incomplete := repair.Latent, repair.IncompleteRecord
 	notFirst := func(x *repair.Fault) []repair.Fix {
@@ -121,7 +121,7 @@ func TestRequests(t *testing.T) {
 			"user[x] user[good]",
 		},
 		{
-			"an error about nothing: what is broken",
+			"an error that matches nothing: the broken findings",
 			[]repair.Rule{bad("x", repair.Broken, single("good"))},
 			[]string{"x"},
 			repair.Request{Error: errorAt("R7", repair.ThinkingSignature, -1, -1)},
@@ -166,8 +166,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// The cause has the whole error if that is more than its text, and lists findings that differ only in their reason up
-// to a limit.
+// TestCause: the cause has the whole error if that is more than its text. It lists at most 1000 findings, and counts the
+// others.
 func TestCause(t *testing.T) {
 	rule := bad("x", repair.Broken, alike(single("good")))
 	rule.Why = func(x *repair.Fault) string { return x.Ref.ID() }
@@ -192,14 +192,14 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// A faultyState has a finding that neither a request nor a rule shows.
+// A faultyState has a finding that comes neither from a request nor from a rule.
 type faultyState struct{ *toy }
 
 func (s faultyState) Faults() []repair.Finding {
 	return []repair.Finding{{Code: "f", Ref: *refOf("m0")}}
 }
 
-// Other settings count only if the session has findings.
+// TestFindingsOfSettings: other settings are judged only if the session has findings.
 func TestFindingsOfSettings(t *testing.T) {
 	x := bad("x", repair.Broken, nil)
 	settings := []repair.Setting{{Version: "new"}, {Version: "old"}}
@@ -229,7 +229,7 @@ func TestFindingsOfSettings(t *testing.T) {
 	}
 }
 
-// If a repair changes the setting in use, the findings of that setting are fixed next.
+// TestSettingAfterRepair: if a repair changes the setting in use, the findings of the new setting are fixed, too.
 func TestSettingAfterRepair(t *testing.T) {
 	refused := repair.Rule{Code: "refused", Fixes: single("fine")}
 	c := newCase(words("x", "outdated"), bad("x", repair.Broken, single("good")), refused)
@@ -247,7 +247,8 @@ func TestSettingAfterRepair(t *testing.T) {
 	}
 }
 
-// What only an error reveals is not offered to be set aside: the command that the advice names would not find it.
+// TestAskedNotSetAside: a finding that only an error reveals is not offered to be set aside, because the command in the
+// advice would not find it.
 func TestAskedNotSetAside(t *testing.T) {
 	own := bad("x", repair.Latent, nil)
 	own.Asked = true
@@ -259,7 +260,7 @@ func TestAskedNotSetAside(t *testing.T) {
 	}
 }
 
-// A user may ask for classes whose findings the session does not show.
+// TestAsked: a user may ask for classes whose findings only an error reveals.
 func TestAsked(t *testing.T) {
 	own := bad("x", repair.Latent, nil)
 	own.Asked = true
@@ -287,7 +288,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// Only what is latent is healed by a version, and only if the session shows it.
+// TestHealed: only a latent finding is healed by a version, and only if no error is needed to reveal it.
 func TestHealed(t *testing.T) {
 	for _, x := range []struct {
 		severity repair.Severity
@@ -301,7 +302,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// A violation is a finding at its record, or at none. A violation at content that the agent adds is no finding.
+// TestFindingsOf: a violation is a finding at its record, or at none. At content that the agent adds it is no finding.
 func TestFindingsOf(t *testing.T) {
 	stored := text("a")
 	stored.Source, stored.Index = partOf("m0", 0), 2
@@ -326,7 +327,8 @@ func TestFindingsOf(t *testing.T) {
 	}
 }
 
-// Diagnoses are in the order of the messages, including those without content, and each is the same only as itself.
+// TestDiagnosisOrder: diagnoses are in the order of the messages, including messages without content, and no two are the
+// same.
 func TestDiagnosisOrder(t *testing.T) {
 	rule := repair.Rule{Code: "x", Class: repair.IncompleteRecord, Find: func(c *repair.Case) (fs []repair.Finding) {
 		for _, ref := range slices.Backward(c.Messages()) {
@@ -351,7 +353,7 @@ func TestDiagnosisOrder(t *testing.T) {
 	}
 }
 
-// A session that begins with a result has no open loop.
+// TestResultFirst: a session that begins with a result has no open loop.
 func TestResultFirst(t *testing.T) {
 	c := newCase(newToy(claude, prompt(result("c", "1"))))
 	if fs := c.Findings().All(); len(fs) != 1 || fs[0].Code != "R2" {

@@ -23,7 +23,7 @@ func halfOutput() *request.Block {
 	return b
 }
 
-// Each finding has a reason, a class and fixes that fit the content at its place.
+// TestSentences: the reason, the class and the first fix of a finding fit the content at its place.
 func TestSentences(t *testing.T) {
 	const message = -1 // the finding is at the message
 	id := func(n int) string { return strings.Repeat("i", n) }
@@ -40,7 +40,7 @@ func TestSentences(t *testing.T) {
 		at     int // the block
 		blocks []*request.Block
 		why    string       // a part of the reason
-		class  repair.Class // "" to ignore it
+		class  repair.Class // "" for any
 		fix    string       // a part of the text of the first fix; "" if there is none
 	}{
 		{"R13", message, step(), "rejects the id of a tool call", "", ""},
@@ -155,7 +155,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Fixes of rules of Gemini and Bedrock.
+// TestFixesOfOtherProviders: violations of rules of Gemini and Bedrock are fixed.
 func TestFixesOfOtherProviders(t *testing.T) {
 	runFixed(t, []fixCase{
 		{
@@ -193,7 +193,7 @@ func TestFixesOfOtherProviders(t *testing.T) {
 	})
 }
 
-// Only a prompt without content gets the placeholder.
+// TestFillPrompt: only a prompt without content gets the placeholder.
 func TestFillPrompt(t *testing.T) {
 	for _, x := range []struct {
 		prompt message
@@ -217,7 +217,7 @@ func TestFillPrompt(t *testing.T) {
 	}
 }
 
-// The halves in the input and in the result of a call are replaced, and nothing else.
+// TestFixHalfPairs: each half of a surrogate pair in the input or in the result of a call is replaced.
 func TestFixHalfPairs(t *testing.T) {
 	both := halfInput()
 	both.Output = halfOutput().Output
@@ -241,7 +241,7 @@ func TestFixHalfPairs(t *testing.T) {
 	}
 }
 
-// The text and what is lost of a rule come from the rule, or else from its class.
+// TestExplain: the fix, the loss and the meaning of a rule are its own, or else those of its class.
 func TestExplain(t *testing.T) {
 	none := func(*repair.Fault) []repair.Fix { return nil }
 	const noFix, classFix = "Ask the author.", "The call is marked as failed"
@@ -273,7 +273,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// An own rule with the code of a rule of the engine keeps its own functions.
+// TestOwnRules: a rule of the agent with the code of a rule of the engine keeps its own functions.
 func TestOwnRules(t *testing.T) {
 	own := repair.Rule{
 		Code: "R10", ClassOf: func(*repair.Fault) repair.Class { return repair.MissingHistory },
@@ -297,7 +297,7 @@ func TestOwnRules(t *testing.T) {
 	}
 }
 
-// The words of severities, tiers, classes and displays.
+// TestNames pins the words of severities and tiers, and selects the word for how a session is shown.
 func TestNames(t *testing.T) {
 	for s, want := range []string{"severity(0)", "broken", "latent", "lost", "note", "severity(5)"} {
 		if got := repair.Severity(s).String(); got != want {
@@ -339,7 +339,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The observed versions include the oldest and the newest one.
+// TestVersions: the verified versions include the oldest and the newest one.
 func TestVersions(t *testing.T) {
 	v := repair.Versions{Oldest: "1.2.0", Newest: "1.10.0"}
 	for version, want := range map[string][2]bool{
@@ -351,7 +351,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Turns are the messages of a request.
+// TestTurns: Turns returns the messages of a request with their blocks.
 func TestTurns(t *testing.T) {
 	s := newToy(claude, prompt(text("hi")), answers(step(text("a")), step(text("b"))), prompt(text("so")))
 	q, refused := s.send()

@@ -2,7 +2,7 @@ package repair
 
 import "testing"
 
-// Each class of the engine has a tier, and a class that is only reported has no fix.
+// TestTiers: each class of the engine has a tier, and a rule of a class that is only reported has no fix.
 func TestTiers(t *testing.T) {
 	for c, e := range classExplanations {
 		switch e.Tier {

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// A message is a message of a toy session: a prompt, or an answer in steps. A call has its result in its Output, or in
-// a block of a later prompt.
+// A message of a toy session is a prompt, or an answer in steps. A call has its result in its Output, or in a block of a
+// later prompt.
 type message struct {
 	id, role string
 	summary  bool
@@ -35,7 +35,7 @@ func step(blocks ...*request.Block) []*request.Block { return blocks }
 
 func text(s string) *request.Block { return &request.Block{Type: request.Text, Text: s} }
 
-// think returns thinking with a signature; without one if that is "".
+// think returns thinking; it is unsigned if signature is "".
 func think(s, signature string) *request.Block {
 	return &request.Block{Type: request.Thinking, Text: s, Signature: signature, Unsigned: signature == ""}
 }
@@ -68,7 +68,7 @@ func item(id string, b *request.Block) *request.Block {
 	return b
 }
 
-// describe returns a session as a line: ~ is thinking, # a call, = a result, | the next step.
+// describe returns a session as one line: ~ marks thinking, # a call, = a result, | the next step.
 func describe(all []message) string {
 	var lines []string
 	for _, m := range all {

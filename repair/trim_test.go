@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// outputs is a session with results of tools. Each turn is a prompt and an answer that calls one.
+// outputs returns a session of six turns: a prompt, and an answer with one call.
 func outputs() []message {
 	out := func(n int) string { return strings.Repeat("x", 4*n) }
 	turn := func(id, tool, input string, size int) []message {
@@ -47,15 +47,15 @@ func clearedCalls(s *toy, t repair.Trimmed) string {
 	return strings.Join(calls, " ")
 }
 
-// output returns an output of n tokens.
-func output(n int) string { return strings.Repeat("x", 4*n-2) } // with two quotation marks
+// output returns an output of n tokens, with its two quotation marks.
+func output(n int) string { return strings.Repeat("x", 4*n-2) }
 
 func tokensOf(s *toy) int {
 	q, _ := s.send()
 	return q.Tokens()
 }
 
-// TestTrimOutputs checks which outputs a trim clears, and their order.
+// TestTrimOutputs: a trim clears copies first, then the largest outputs, until the goal is reached.
 func TestTrimOutputs(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -66,7 +66,7 @@ func TestTrimOutputs(t *testing.T) {
 		{"a protected tool", repair.TrimRequest{Protected: []string{"Skill"}}, "c1* c2 c6 c3"},
 		{"the newest turns stay", repair.TrimRequest{KeepTurns: 1}, "c1* c4 c2 c3"},
 		{"all turns stay", repair.TrimRequest{KeepTurns: 9}, ""},
-		{"only as many as are needed: the copy", repair.TrimRequest{Goal: 3800}, "c1*"},
+		{"the copy is enough", repair.TrimRequest{Goal: 3800}, "c1*"},
 		{"the copy and the largest", repair.TrimRequest{Goal: 3500}, "c1* c4"},
 		{"nothing to do", repair.TrimRequest{Goal: 9000}, ""},
 		{"of the window", repair.TrimRequest{Window: 10000, Percent: 36}, "c1* c4"},
@@ -88,7 +88,7 @@ func TestTrimOutputs(t *testing.T) {
 	}
 }
 
-// A hard trim also removes files and the middle of long texts, the largest first.
+// TestTrimHard: a hard trim also removes files and the middle of long texts.
 func TestTrimHard(t *testing.T) {
 	long := strings.Repeat("a", 400) + strings.Repeat("b", 8000) + strings.Repeat("c", 400)
 	s := newToy(claude, prompt(text(long), image("image/png", png)), answer(text("ok")), prompt(text(long)), answer(text("ok")))
@@ -96,7 +96,7 @@ func TestTrimHard(t *testing.T) {
 	if err != nil || len(got.Removed) != 2 || got.Removed[0].File || !got.Removed[1].File {
 		t.Fatalf("removed %+v, %v", got.Removed, err)
 	}
-	if len(got.Plan.Ops) != 3 { // the message, the text and the picture
+	if len(got.Plan.Ops) != 3 { // the message, the text and the image
 		t.Errorf("%d ops", len(got.Plan.Ops))
 	}
 	soft, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{KeepTurns: 1})
@@ -109,7 +109,7 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// A trim that would break the session is refused.
+// TestTrimBreaksSession: a trim that would break the session is refused.
 func TestTrimBreaksSession(t *testing.T) {
 	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
@@ -126,7 +126,7 @@ func TestTrimBreaksSession(t *testing.T) {
 	}
 }
 
-// A compaction is removed if the session has one and the request then fits into the window.
+// TestUncompact: a compaction is removed if the request then fits into the window.
 func TestUncompact(t *testing.T) {
 	before := []message{prompt(text("one")), answers(step(done("a:1", "ls", "{}", strings.Repeat("x", 4000))), step(text("ok")))}
 	summary := prompt(text("what was said"))
@@ -150,7 +150,7 @@ func TestUncompact(t *testing.T) {
 	}
 }
 
-// If outputs, files and texts are not enough, a hard trim sets whole turns aside, the oldest first.
+// TestTrimTurns: if outputs, files and texts are not enough, a hard trim sets whole turns aside, the oldest first.
 func TestTrimTurns(t *testing.T) {
 	talk := func() (all []message) {
 		for i := range 6 {
@@ -184,7 +184,7 @@ func TestTrimTurns(t *testing.T) {
 		}
 		slices.Sort(gone)
 		if joined := strings.Join(gone, " "); joined != x.gone || hasNote != (x.turns > 0) {
-			t.Errorf("goal %d: %q are gone, want %q; the note is there: %t", x.goal, joined, x.gone, hasNote)
+			t.Errorf("goal %d: %q are set aside, want %q; with the note %t", x.goal, joined, x.gone, hasNote)
 		}
 		if x.goal > 1 && got.After > x.goal {
 			t.Errorf("goal %d: %d tokens", x.goal, got.After)
@@ -192,7 +192,7 @@ func TestTrimTurns(t *testing.T) {
 	}
 }
 
-// The bounds of a trim: a goal that is reached exactly is reached, and the smallest result that is worth it is cleared.
+// TestTrimBounds: a trim stops at exactly the goal, and clears the smallest result that is worth it.
 func TestTrimBounds(t *testing.T) {
 	turn := func(id, tool string, size int) []message {
 		return []message{prompt(text("do")), answers(step(done(id, tool, "{}", output(size))), step(text("ok")))}
@@ -225,7 +225,7 @@ func TestTrimBounds(t *testing.T) {
 	}
 }
 
-// A hard trim removes the middle of a result that cannot be cleared, and files, if that saves enough.
+// TestTrimContents: a hard trim removes files, and the middle of a result that cannot be cleared, if that saves enough.
 func TestTrimContents(t *testing.T) {
 	document := func(n int) *request.Block {
 		file := request.File{Mime: "application/pdf", Name: "a.pdf", Data: make([]byte, n)}
@@ -243,8 +243,8 @@ func TestTrimContents(t *testing.T) {
 		text   string // a part of what replaces it
 	}{
 		{"a result", read(output(700)), "xxx", 500, "[1998 bytes of this text were taken out"},
-		{"a result of which too little goes", read(output(699)), "", 0, ""},
-		{"a result that is not longer than what stays", read(strings.Repeat(control, 800)), "", 0, ""},
+		{"a result that saves too little", read(output(699)), "", 0, ""},
+		{"a result with fewer characters than stay", read(strings.Repeat(control, 800)), "", 0, ""},
 		{"a long text", []message{prompt(text(strings.Repeat("x", 2800)))}, "xxx", 500, "[2000 bytes of this text"},
 		{"a document", []message{prompt(document(2000))}, "a.pdf", 500, "[application/pdf: it was taken out"},
 		{"a small document", []message{prompt(document(1996))}, "", 0, ""},
@@ -264,7 +264,7 @@ func TestTrimContents(t *testing.T) {
 	}
 }
 
-// A hard trim removes nothing if the goal is the size.
+// TestTrimHardGoal: a hard trim removes nothing if the session has the size of the goal.
 func TestTrimHardGoal(t *testing.T) {
 	s := newToy(claude, prompt(text(strings.Repeat("x", 4000))), answer(text("ok")), prompt(text("so")))
 	got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Hard: true, Goal: tokensOf(s)})
@@ -284,7 +284,7 @@ func written(p change.Plan) string {
 	return string(all)
 }
 
-// Large files are removed from prompts and results, whatever the size of the request.
+// TestTrimFiles: large files are removed from prompts and results, whatever the size of the request.
 func TestTrimFiles(t *testing.T) {
 	long := text(strings.Repeat("x", 2400))
 	picture := image("image/png", make([]byte, 2000))
@@ -329,8 +329,8 @@ func sized(bytes int) *request.Block {
 	return b
 }
 
-// Turns are set aside up to the goal, and none if only the first prompt could go. A prompt that is not sent begins
-// no turn.
+// TestTrimTurnsBounds: turns are set aside until the goal is reached, but never the first prompt. A prompt that is not sent
+// begins no turn.
 func TestTrimTurnsBounds(t *testing.T) {
 	size := func(s *toy, id string) (n int) {
 		q, _ := s.send()
@@ -373,7 +373,8 @@ func TestTrimTurnsBounds(t *testing.T) {
 	}
 }
 
-// With Trim, a session that is too large without its compaction is trimmed. A request of exactly the limit fits.
+// TestUncompactLimit: a request of exactly the limit fits. With Trim, a session that is too large without its compaction is
+// trimmed.
 func TestUncompactLimit(t *testing.T) {
 	session := func() *toy {
 		var all []message

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// Unknown data of a newer version is a note, and no fix changes it, not even the fix of another finding. In a known
-// version it is broken.
+// TestUnknownStays: unknown data of a newer version is a note, and no fix changes it, not even the fix of another finding. In
+// a known version it is broken, and fixed.
 func TestUnknownStays(t *testing.T) {
 	unknown := bad(mutation.Unknown, repair.Broken, single("removed"))
 	find := unknown.Find
@@ -34,7 +34,7 @@ func TestUnknownStays(t *testing.T) {
 	s := newToy(claude, prompt(text("x")), prompt(text(mutation.Unknown)))
 	s.newer = "Agent 9.0.0"
 	apart := fault
-	apart.Fixes = func(x *repair.Fault) []repair.Fix { // which do not say that they change another message
+	apart.Fixes = func(x *repair.Fault) []repair.Fix { // not marked as fixes that change another message
 		fixes := fault.Fixes(x)
 		fixes[0].Whole = false
 		return fixes
