@@ -15,7 +15,7 @@ import (
 	"mend/testdata"
 )
 
-// A heldStore is a store. If held is set, a process that started in 1970 has it open.
+// A heldStore is a store that a process has open, since 1970, if held is set.
 type heldStore struct {
 	records
 	held bool
@@ -28,7 +28,8 @@ func (s heldStore) Held(context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// An examination of an unfinished session stays valid as long as no process has the store open.
+// TestExaminationOfUnfinishedSession: an unfinished session is busy while a process has the store open, and its
+// examination then has no stamp, so that it is not cached.
 func TestExaminationOfUnfinishedSession(t *testing.T) {
 	dir := storetest.FastDir(t)
 	if _, err := testdata.Unpack(testdata.OpenCode1153, dir); err != nil {

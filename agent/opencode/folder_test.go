@@ -64,7 +64,7 @@ func TestProjectOf(t *testing.T) {
 			t.Errorf("%+v: the other project is %q, %v", c, loaded.Newer, err)
 		}
 		if c.want == commit && s.Settings(heads[0]) == before {
-			t.Errorf("%+v: a cached result hides that the folder was used", c)
+			t.Errorf("%+v: the stamp of the settings is the same before and after the project's folder was used", c)
 		}
 		e, err := s.Examine(t.Context(), heads[0], repair.Options{Version: "1.1.53"})
 		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == repair.HiddenSession && e.Diagnoses[0].Severity == repair.Broken && e.Diagnoses[0].Fix == ""
@@ -74,8 +74,8 @@ func TestProjectOf(t *testing.T) {
 	}
 }
 
-// TestFolderFault compares the faults with OpenCode 1.18.34, which resolves ".." in the text of the path, and finds no
-// session in an impossible folder.
+// TestFolderFault: the faults are as in OpenCode 1.18.34, which resolves ".." in the text of the path, and finds no
+// session in a folder with an invalid name.
 func TestFolderFault(t *testing.T) {
 	dir := t.TempDir()
 	storetest.Put(t, dir, "file", "x")

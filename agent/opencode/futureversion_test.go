@@ -78,9 +78,9 @@ func TestFutureVersion(t *testing.T) {
 				t.Errorf("%s, %s: %d records are changed, %v", name, what, len(r.Plan.Ops), err)
 			}
 		}
-		check("as it is")
+		check("unchanged")
 		seen := map[string]bool{}
-		// tryAll writes a record in each form that a future version may use, and then restores it.
+		// tryAll writes each variant of a record that a future version may write, and then restores the record.
 		tryAll := func(table, data string, put func(data string)) {
 			kind := table + kindIn([]byte(data))
 			if seen[kind] {
@@ -130,6 +130,7 @@ func TestFutureVersion(t *testing.T) {
 	}
 }
 
+// kindIn returns the values that determine the kind of a record.
 func kindIn(data []byte) (kind string) {
 	for _, n := range mutation.Nodes(data) {
 		if slices.Contains([]string{"/type", "/role", "/state/status", "/error/name"}, n.Pointer) {

@@ -10,7 +10,8 @@ import (
 	"mend/internal/request"
 )
 
-// TestAbilities checks what mend knows about a model from the user's settings and the agent's list of models (item 14).
+// TestAbilities: the user's settings and the agent's list of models determine whether a model reads images, and whether
+// that is known.
 func TestAbilities(t *testing.T) {
 	const (
 		withModalities = `{"provider":{"anthropic":{"models":{"claude-own":{"modalities":{"input":["text"],"output":["text"]}},"claude-sees":{"modalities":{"input":["text","image"]}}}}}}`
@@ -22,10 +23,10 @@ func TestAbilities(t *testing.T) {
 		model                  string
 		reads, known           bool
 	}{
-		{"nothing is said", "", "", "claude-4", true, true},
-		{"nothing is said of another", "", "", "other", false, false},
-		{"settings say no", withModalities, "", "claude-own", false, true},
-		{"settings say yes", withModalities, "", "claude-sees", true, true},
+		{"Claude, without settings and list", "", "", "claude-4", true, true},
+		{"another model, without settings and list", "", "", "other", false, false},
+		{"settings without images", withModalities, "", "claude-own", false, true},
+		{"settings with images", withModalities, "", "claude-sees", true, true},
 		{"settings name it, without a list", bare, "", "claude-own", false, false},
 		{"settings name it, and the list does not", bare, list, "claude-own", false, true},
 		{"settings give it another name", bare, list, "alias", true, true},
@@ -34,10 +35,10 @@ func TestAbilities(t *testing.T) {
 		{"listed, without any kind", "", list, "claude-silent", false, true},
 		{"settings with a comment", "// mine\n{}", list, "claude-4", true, true},
 		{"settings after a byte order mark", "\ufeff" + withModalities, "", "claude-own", false, true},
-		{"settings that are no JSON", "{", list, "claude-4", false, false},
-		{"a list that is damaged", "", list[:40], "claude-4", false, false},
-		{"settings that are deep", `{"provider":` + strings.Repeat("[", 20_000), "", "claude-4", false, false},
-		{"settings of another form", `{"provider":[]}`, "", "claude-4", false, false},
+		{"settings that are not JSON", "{", list, "claude-4", false, false},
+		{"a damaged list", "", list[:40], "claude-4", false, false},
+		{"deeply nested settings", `{"provider":` + strings.Repeat("[", 20_000), "", "claude-4", false, false},
+		{"settings of another type", `{"provider":[]}`, "", "claude-4", false, false},
 	} {
 		dir := t.TempDir()
 		a := &models{global: []string{filepath.Join(dir, "opencode.json")}, list: filepath.Join(dir, "models.json")}
@@ -56,7 +57,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// Settings that are nested as deep as they can be are an error, and do not exhaust the stack.
+// TestDeepSettings: settings with the deepest possible nesting are an error, and do not exhaust the stack.
 func TestDeepSettings(t *testing.T) {
 	var to any
 	for _, size := range []int{largestComments, largestSettings} {
@@ -70,8 +71,8 @@ func TestDeepSettings(t *testing.T) {
 	}
 }
 
-// With blockBinding false in the options of a model, thinking that is bound to another conversation stays in the
-// request.
+// TestKeepsBound: thinking that is bound to another conversation stays in the request if the options of the model have
+// blockBinding false, or prefixMismatchBehavior error.
 func TestKeepsBound(t *testing.T) {
 	for options, want := range map[string]bool{
 		`{}`: false, `{"thinking": {"type": "adaptive"}}`: false, `{"thinking": {"blockBinding": {"prefixMismatchBehavior": "drop_block"}}}`: false,

@@ -12,9 +12,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRepositoryAskedOnce looks from several folders of a repository for several projects: git is started for the
-// remote and for the root commits once, until the settings are read again.
-func TestRepositoryAskedOnce(t *testing.T) {
+// TestRepositoryReadOnce: for any number of folders and projects of a repository git is started once for the remote and
+// once for the root commits, until the settings are read again.
+func TestRepositoryReadOnce(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\necho >>'"+log+"'\ncase \"$*\" in *rev-list*) echo root;; esac\n"), 0o700); err != nil {

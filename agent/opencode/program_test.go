@@ -11,7 +11,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestKilo checks that mend recognizes a database of Kilo by every path to it, and that it reads Kilo's settings.
+// TestKilo: mend recognizes a database of Kilo by every path to it, and reads Kilo's settings.
 func TestKilo(t *testing.T) {
 	home := t.TempDir()
 	for _, variable := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "KILO_DB", "KILO_CONFIG", "KILO_CONFIG_DIR", "KILO_CONFIG_CONTENT"} {
@@ -61,6 +61,6 @@ func TestKilo(t *testing.T) {
 		}
 	}
 	if got, want := kilo.text("OpenCode 1.17.9 fails, and OpenCode crashes: OpenCode's"), "OpenCode 1.17.9 fails, and Kilo crashes: Kilo's"; got != want {
-		t.Errorf("says %q, want %q", got, want)
+		t.Errorf("text = %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package opencode
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/agent/opencode/render"
@@ -10,7 +11,7 @@ import (
 	"mend/internal/request"
 )
 
-// TestTarget checks which API receives the requests of a model, for all settings that OpenCode reads.
+// TestTarget: the settings that OpenCode reads determine the API that receives the requests of a model.
 func TestTarget(t *testing.T) {
 	const list = `{
 		"openai": {"npm": "@ai-sdk/openai", "models": {"gpt-5": {}}},
@@ -29,7 +30,7 @@ func TestTarget(t *testing.T) {
 		api    render.API
 		chosen string // --provider
 	}{
-		{name: "nothing is known", model: "/", want: render.Target{Package: "@ai-sdk/anthropic"}},
+		{name: "no model", model: "/", want: render.Target{Package: "@ai-sdk/anthropic"}},
 		{name: "well known", model: "amazon-bedrock/x", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
 		{name: "unknown", model: "my-gateway/x", want: render.Target{Package: compat}, api: render.Chat},
 		{name: "unknown, serving Claude", model: "my-gateway/claude-4", want: render.Target{Package: "@ai-sdk/anthropic"}},
@@ -80,7 +81,7 @@ func TestTarget(t *testing.T) {
 			model: "mine/claude", want: render.Target{Package: compat, Vendor: chat.Moonshot}, api: render.Chat,
 		},
 		{name: "chosen", chosen: "bedrock", model: "anthropic/claude", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
-		{name: "chosen as it is", chosen: "openai", files: map[string]string{"models.json": list}, model: "github-copilot/gpt-5.1", want: render.Target{Package: "@ai-sdk/github-copilot"}, api: render.OpenAI},
+		{name: "chosen, the same API", chosen: "openai", files: map[string]string{"models.json": list}, model: "github-copilot/gpt-5.1", want: render.Target{Package: "@ai-sdk/github-copilot"}, api: render.OpenAI},
 		{
 			name: "the administrator's settings",
 			files: map[string]string{
@@ -100,7 +101,7 @@ func TestTarget(t *testing.T) {
 			model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
 		},
 		{name: "a damaged list", files: map[string]string{"models.json": list[:60]}, model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI},
-		{name: "settings of another form", files: map[string]string{".config/opencode/opencode.json": `{"provider": {"openai": {"npm": 7}}}`}, model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI},
+		{name: "settings of another type", files: map[string]string{".config/opencode/opencode.json": `{"provider": {"openai": {"npm": 7}}}`}, model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
@@ -125,7 +126,8 @@ func TestTarget(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			m := modelOf(c.model)
+			providerID, modelID, _ := strings.Cut(c.model, "/")
+			m := request.Model{ProviderID: providerID, ModelID: modelID}
 			got := newModels(&openCode).directoryModels(dir).targetAs(c.chosen)(m)
 			if got != c.want || got.API(m) != c.api {
 				t.Errorf("target = %+v, %v, want %+v, %v", got, got.API(m), c.want, c.api)
@@ -134,16 +136,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-func modelOf(s string) request.Model {
-	for i := range s {
-		if s[i] == '/' {
-			return request.Model{ProviderID: s[:i], ModelID: s[i+1:]}
-		}
-	}
-	return request.Model{}
-}
-
-// Settings in environment variables, and a change of a project's settings, are used.
+// TestSettingsInVariables: settings in environment variables, and a change of a project's settings, are used.
 func TestSettingsInVariables(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -184,6 +177,6 @@ func TestSettingsInVariables(t *testing.T) {
 	write(filepath.Join(project, "opencode.json"), "@ai-sdk/azure")
 	k.reset()
 	if k.directoryModels(project).state == before {
-		t.Error("the settings of a project do not show in the state of its directory")
+		t.Error("a change of a project's settings does not change the state of its directory")
 	}
 }

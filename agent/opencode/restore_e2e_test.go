@@ -90,7 +90,7 @@ func (h *lostHome) isListed(s *fixture.Server) bool {
 	return false
 }
 
-// request sends one more prompt. It returns which of the earlier prompts are in that request, and which are answered.
+// request sends one more prompt. It returns which of the earlier prompts are in that request, and its number of turns.
 func (h *lostHome) request(s *fixture.Server) string {
 	h.t.Helper()
 	r := s.Prompt(h.session, "one more")
@@ -118,8 +118,8 @@ func (h *lostHome) propose() (done mend.Restored, err error) {
 	return done, errors.Join(err, kerr)
 }
 
-// TestRealRestore loses a session of the real program in all ways: after the restore the program lists the session and
-// continues with all messages. The undo of the restore brings back the loss.
+// TestRealRestore loses a session of the real program in several ways: after the restore the program lists the session and
+// continues with all messages. An undo of the restore restores the state after the loss.
 func TestRealRestore(t *testing.T) {
 	for _, version := range []string{"1.18.34", "1.2.27"} {
 		for i, c := range []struct {
@@ -161,7 +161,7 @@ func TestRealRestore(t *testing.T) {
 				}
 				s = h.Serve()
 				if h.isListed(s) {
-					h.t.Fatal("it is listed still")
+					h.t.Fatal("the session is still listed")
 				}
 				s.Close()
 			}, string(repair.Hidden)},
@@ -172,11 +172,11 @@ func TestRealRestore(t *testing.T) {
 				}
 				s = h.Serve()
 				if h.isListed(s) {
-					h.t.Fatal("it is listed still")
+					h.t.Fatal("the session is still listed")
 				}
 				s.Close()
 			}, string(repair.Hidden)},
-			{"project and all that goes with it", func(h *lostHome, s *fixture.Server) {
+			{"deleted with its project", func(h *lostHome, s *fixture.Server) {
 				s.Close()
 				dbtest.Alter(h.t, filepath.Join(h.DataDir(), "opencode.db"), "delete from part", "delete from message", "delete from session", "delete from project")
 			}, mend.Deleted},
@@ -247,15 +247,15 @@ func TestRealRestore(t *testing.T) {
 				}
 				apply(h.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}}))
 				if now := dbtest.DumpRows(t, db); now != lost {
-					t.Error("the undo is not what was lost")
+					t.Error("after the undo the rows are not as after the loss")
 				}
 				apply(h.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}, Redo: true}))
 				if now := dbtest.DumpRows(t, db); now != restored {
-					t.Error("done again it is not the same")
+					t.Error("after the redo the rows are not as after the restore")
 				}
 				s = h.Serve()
 				if !h.isListed(s) {
-					t.Error("after the restore it is not listed")
+					t.Error("after the restore the session is not listed")
 				}
 				want := "prompt number 0, prompt number 1, prompt number 2, 7 turns"
 				if c.state == mend.Shortened {

@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// real has a temporary home of the real program with a fixture, a running server, and mend's store beside it.
+// real returns a temporary home of the real program with a fixture, a running server, and the store as mend opens it.
 func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Server, s *Store, id string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -43,7 +43,7 @@ func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	return change.Diff(before.AllRecords, after.AllRecords)
 }
 
-// sent reports whether the last request of the result holds the text.
+// sent reports whether the last request of the result has the text.
 func sent(r opencode.Result, text string) bool {
 	return len(r.Calls) > 0 && strings.Contains(string(r.Calls[len(r.Calls)-1].Raw), text)
 }
@@ -86,7 +86,7 @@ func TestBesideRealServer(t *testing.T) {
 			}
 			want("R11")
 
-			// The agent also reads a change that leaves time_updated as it was.
+			// The agent also reads a change that does not change time_updated.
 			dbtest.Run(t, s, withoutTimes(t, setText(t, s, id, "quietly", "")))
 			if r := want(opencode.Alive); !sent(r, "quietly") {
 				t.Error("a change with the old time_updated is not in the request")
@@ -127,16 +127,15 @@ func tableRows(t *testing.T, s *Store, table string) string {
 	return b.String()
 }
 
-// TestHammerRealServer sends prompts in one session while another session is changed, and the change undone, 50 times.
-// Neither side has an error, and no message is lost.
-func TestHammerRealServer(t *testing.T) {
+// TestManyChangesBesideRealServer sends prompts in one session while another session is changed and the change undone, 50
+// times. Neither side has an error, and no message is lost.
+func TestManyChangesBesideRealServer(t *testing.T) {
 	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
 			h, server, s, id := real(t, version)
 			other := h.Run("hello").Session
-			// The first prompt makes the server open the database, and it does not
-			// wait for a lock before it has: its "PRAGMA journal_mode = WAL" comes
-			// before its busy_timeout. Two programs that start at one time may fail.
+			// The server opens the database with its first prompt, and then does not wait for a lock: its "PRAGMA
+			// journal_mode = WAL" comes before its busy_timeout.
 			if r := server.Prompt(other, "hello"); other == "" || r.Verdict != opencode.Alive {
 				t.Fatalf("no second session: %.500s", r.Output)
 			}
@@ -149,9 +148,9 @@ func TestHammerRealServer(t *testing.T) {
 			close(stop)
 			wait.Wait()
 			if len(change.Diff(previous.AllRecords, load(t, s, id).AllRecords)) != 0 {
-				t.Error("the session is not what it was")
+				t.Error("the session differs from before the changes")
 			}
-			// A prompt with a tool call is three messages: itself, the call, the answer.
+			// A prompt with a tool call makes three messages: the prompt, the call and the answer.
 			if got := len(load(t, s, other).Messages) - count; got != 3*int(prompts.Load()) {
 				t.Errorf("%d messages of %d prompts, want three each", got, prompts.Load())
 			}
@@ -178,8 +177,8 @@ func prompt(t *testing.T, server *opencode.Server, id string, stop <-chan struct
 	}
 }
 
-// mendAndUndo changes a session and reverts that while more returns true. It returns how
-// often it did, and the duration of the longest Commit.
+// mendAndUndo changes a session and undoes the change while more returns true. It returns the number of changes and the
+// duration of the longest Commit.
 func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n int, longest time.Duration) {
 	t.Helper()
 	for ; more(n); n++ {

@@ -14,12 +14,11 @@ import (
 	"mend/sqlstore"
 )
 
+// TestFind: the databases of the data folder and the database that OPENCODE_DB names are found, the latter first.
 func TestFind(t *testing.T) {
 	home := t.TempDir()
 	data := filepath.Join(home, "share", "opencode")
-	if err := os.MkdirAll(filepath.Join(data, "opencode-dir.db"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, os.MkdirAll(filepath.Join(data, "opencode-dir.db"), 0o755))
 	for _, name := range []string{"opencode.db", "opencode-dev.db", "opencode.db-wal", "mine.db", "opencode-dev.db-wal"} {
 		dbtest.Write(t, filepath.Join(data, name), "")
 	}
@@ -41,7 +40,7 @@ func TestFind(t *testing.T) {
 		{map[string]string{"XDG_DATA_HOME": xdg, "OPENCODE_DB": "mine.db"}, "mine.db opencode.db opencode-dev.db"},
 		{map[string]string{"OPENCODE_DB": filepath.Join(data, "opencode-dev.db")}, "opencode-dev.db"},
 		{map[string]string{"OPENCODE_DB": filepath.Join(data, "none.db")}, ""},
-		{map[string]string{"OPENCODE_DB": filepath.Join(data, "opencode-dir.db")}, "opencode-dir.db"}, // which OpenCode would open, too
+		{map[string]string{"OPENCODE_DB": filepath.Join(data, "opencode-dir.db")}, "opencode-dir.db"}, // OpenCode would open it, too
 	}
 	for _, c := range cases {
 		if got := find(c.env); got != c.want {
@@ -50,8 +49,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestPaths opens a database by its folder, through a link, and in a folder whose name has characters with a meaning in
-// a URI.
+// TestPaths opens a database by its folder and through a link. The folder's name has characters that are special in a
+// URI.
 func TestPaths(t *testing.T) {
 	from, id := dbtest.Unpack(t, "1.18.33")
 	dir := filepath.Join(t.TempDir(), "a b%20?#&é\n\xff+")
@@ -61,13 +60,9 @@ func TestPaths(t *testing.T) {
 	path := filepath.Join(dir, dbtest.Name)
 	dbtest.Write(t, path, dbtest.Files(t, from)[dbtest.Name])
 	link := filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, os.Symlink(path, link))
 	want, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	for _, name := range []string{path, dir, link} {
 		s := open(t, name, Options{})
 		if s.ID().Root != want || s.ID().Kind != "sqlite" {
@@ -82,7 +77,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestLocate tries all kinds of paths that do not lead to a database.
+// TestLocate: a path that leads to no database, or to more than one, is refused with the reason.
 func TestLocate(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	dir := filepath.Dir(path)
@@ -114,7 +109,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestDatabasesWithOtherNames finds databases of other names in a folder.
+// TestDatabasesWithOtherNames: a folder's only database with OpenCode's tables is found whatever its name. Other files
+// are left alone.
 func TestDatabasesWithOtherNames(t *testing.T) {
 	from, _ := dbtest.Unpack(t, "1.18.33")
 	db := dbtest.Files(t, from)[dbtest.Name]

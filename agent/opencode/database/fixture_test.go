@@ -7,7 +7,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestFixtures reads what the real program wrote, changes and undoes it.
+// TestFixtures reads a database that the real program wrote, changes it and undoes the change.
 func TestFixtures(t *testing.T) {
 	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {

@@ -28,20 +28,20 @@ func TestNewerGeneration(t *testing.T) {
 	}{
 		{"nothing", nil, "", 0},
 		{"session_v2", []string{"CREATE TABLE session_v2 (id TEXT)"}, "table session_v2", -1},
-		{"a later one", []string{"CREATE TABLE message_v3 (id TEXT)"}, "table message_v3", -1},
+		{"message_v3", []string{"CREATE TABLE message_v3 (id TEXT)"}, "table message_v3", -1},
 		{"tables of 1.18", []string{"CREATE TABLE IF NOT EXISTS session_message (id TEXT)", "CREATE TABLE IF NOT EXISTS session_input (id TEXT)"}, "", 0},
 		{"a session left behind", []string{
 			"CREATE TABLE session_v2 (id TEXT)", "INSERT INTO session_v2 SELECT id FROM session",
 			"CREATE TEMP TABLE one AS SELECT * FROM session", "UPDATE one SET id = 'ses_later', title = 'A later one'", "INSERT INTO session SELECT * FROM one",
 		}, "(table session_v2)", 1},
 		{"a view", []string{"CREATE VIEW session_v2 AS SELECT 1"}, "", 0},
-		{"an import that is complete", kv(`'{"phase":"completed"}'`), "key migration.v1-v2", -1},
-		{"an import that is not", kv(`'{"phase":"sessions","cursor":"ses_1"}'`), "key migration.v1-v2", -1},
-		{"bytes", kv("CAST('completed' AS BLOB)"), "key migration.v1-v2", -1},
+		{"a complete import", kv(`'{"phase":"completed"}'`), "key migration.v1-v2", -1},
+		{"an incomplete import", kv(`'{"phase":"sessions","cursor":"ses_1"}'`), "key migration.v1-v2", -1},
+		{"a blob", kv("CAST('completed' AS BLOB)"), "key migration.v1-v2", -1},
 		{"another key", []string{"CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT)", "INSERT INTO kv VALUES ('theme', 'completed')"}, "", 0},
 		{"empty kv", []string{"CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT)"}, "", 0},
 		{"columns in another order", []string{"CREATE TABLE kv (time_updated INTEGER, data BLOB, id TEXT PRIMARY KEY)", "INSERT INTO kv VALUES (1, 'completed', 'migration.v1-v2')"}, "key migration.v1-v2", -1},
-		{"a key of a later one", []string{"CREATE TABLE kv (k, v)", "INSERT INTO kv VALUES ('migration.v2-v3', 'done')"}, "key migration.v2-v3", -1},
+		{"a key of a later import", []string{"CREATE TABLE kv (k, v)", "INSERT INTO kv VALUES ('migration.v2-v3', 'done')"}, "key migration.v2-v3", -1},
 	}
 	for version := range dbtest.Fixtures {
 		for _, r := range rows {
@@ -68,7 +68,7 @@ func TestNewerGeneration(t *testing.T) {
 	}
 }
 
-// TestNewerGenerationLater: if the database is migrated while it is open, nothing more is written.
+// TestNewerGenerationLater: after a newer generation has migrated an open database, nothing is written.
 func TestNewerGenerationLater(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s, err := database.Open(path, database.Options{})

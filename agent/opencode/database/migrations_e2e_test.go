@@ -16,9 +16,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealMigrations stops the migrations of a database at any step, with the same number of rows, one more or one
-// less, or without a table or a column. mend must call the database damaged if the real program ends or answers no
-// prompt. After a salvage the program answers, unless the schema is incomplete.
+// TestRealMigrations stops the migrations of a database at any step, with the same number of rows, one more or one less,
+// or without a table or a column. mend finds the database damaged exactly if the real program does not answer. After a
+// salvage the program answers, unless the schema is incomplete.
 func TestRealMigrations(t *testing.T) {
 	storetest.Long(t)
 	exe, err := opencode.Install("1.18.34")
@@ -94,7 +94,7 @@ func TestRealMigrations(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), noVersion) {
 				lacks := c.rows > c.n || strings.Contains(c.alter, "DROP COLUMN") || strings.Contains(why, "it has no column") || strings.Contains(why, "it is missing")
 				if !lacks {
-					t.Errorf("%v: the rows could be made again: %s", err, why)
+					t.Errorf("%v, although the rows can be created again: %s", err, why)
 				}
 				return
 			}

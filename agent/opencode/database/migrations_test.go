@@ -14,12 +14,6 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// old returns a database of 1.2.27 with a session.
-func old(t *testing.T) string {
-	path, _ := dbtest.Unpack(t, "1.2.27")
-	return path
-}
-
 // migrate applies the first n migrations to a database, and adds the rows of the first rows migrations.
 func migrate(t *testing.T, path string, n, rows int) {
 	t.Helper()
@@ -36,6 +30,7 @@ func migrate(t *testing.T, path string, n, rows int) {
 	}
 }
 
+// fault returns why a database is damaged, "" if it is not.
 func fault(t *testing.T, path string) string {
 	t.Helper()
 	s, err := Open(path, Options{})
@@ -63,7 +58,7 @@ func TestMigrations(t *testing.T) {
 			if rows > len(all) || rows == len(all) && n%9 > 0 {
 				continue
 			}
-			path := old(t)
+			path, _ := dbtest.Unpack(t, "1.2.27")
 			migrate(t, path, n, rows)
 			why, healthy := fault(t, path), true
 			for i := rows + 1; i <= n; i++ {
@@ -102,22 +97,18 @@ const noVersion = "mend does not know its version"
 func TestMigratedSchemaLost(t *testing.T) {
 	storetest.Long(t)
 	for _, n := range []int{drizzleCount, 17, 29, 38} {
-		path := old(t)
+		path, _ := dbtest.Unpack(t, "1.2.27")
 		if n > drizzleCount {
 			migrate(t, path, n, n)
 		}
 		dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
 		want := titles(t, path)
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		clear(data[100:4096])
 		dbtest.Write(t, path, string(data))
 		s, err := Open(path, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 			if got := titles(t, fresh); got != want {
 				t.Errorf("%d migrations: the sessions are\n%swant\n%s", n, got, want)
@@ -133,15 +124,14 @@ func TestMigratedSchemaLost(t *testing.T) {
 	}
 }
 
+// titles returns the values of each session's row that a list shows.
 func titles(t *testing.T, path string) string {
 	t.Helper()
 	c := dbtest.Agent(t, path)
 	defer func() { _ = c.Close() }()
 	var b strings.Builder
 	st, _, err := c.Prepare("SELECT id, project_id, directory, title, version, time_created, time_updated FROM session ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	for st.Step() {
 		for i := range 7 {
 			b.WriteString(st.ColumnText(i) + "|")
@@ -152,8 +142,8 @@ func titles(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestHostileSchema: the schema of a file may come from anyone. Of its statements a salvage runs only those that create
-// the file's own objects: no second statement, no other file, no query that never ends.
+// TestHostileSchema: of the statements in a file's schema a salvage runs only those that create objects of that file. It
+// runs no second statement, no statement on another file, and no query that never ends.
 func TestHostileSchema(t *testing.T) {
 	storetest.Long(t)
 	for name, sql := range map[string]string{
@@ -163,15 +153,14 @@ func TestHostileSchema(t *testing.T) {
 		"an endless select":  "CREATE TABLE evil AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, '%s' FROM c",
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, foreign := old(t), filepath.Join(t.TempDir(), "foreign.db")
+			path, _ := dbtest.Unpack(t, "1.2.27")
+			foreign := filepath.Join(t.TempDir(), "foreign.db")
 			c := dbtest.Agent(t, path)
 			dbtest.Exec(t, c, "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema SELECT 'table', 'evil', 'evil', rootpage, '%s' FROM sqlite_schema WHERE name = 'todo'",
 				strings.ReplaceAll(fmt.Sprintf(sql, foreign), "'", "''"))
 			_ = c.Close()
 			s, err := Open(path, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(t, err)
 			t.Log(s.CheckFile(t.Context(), change.CheckAll))
 			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string) error {
 				t.Log(fault(t, fresh))
@@ -179,7 +168,7 @@ func TestHostileSchema(t *testing.T) {
 			}})
 			t.Log(err)
 			if _, err := os.Lstat(foreign); err == nil {
-				t.Error("a file was made")
+				t.Error("another file was created")
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// A row of many pages is read completely, even if a -wal has newer pages with the same numbers.
+// TestReadManyPages: a row of many pages is read completely, even if a -wal has newer pages with the same numbers.
 func TestReadManyPages(t *testing.T) {
 	text := func(between string) string {
 		var b strings.Builder
@@ -22,7 +22,7 @@ func TestReadManyPages(t *testing.T) {
 	const set = `UPDATE part SET data = json_set(data, '$.text', '%s') WHERE data LIKE '%%"type":"text"%%'`
 	dbtest.Alter(t, from, fmt.Sprintf(set, text("a")))
 	if !dbtest.HasText(load(t, open(t, from, Options{}), id), text("a")) {
-		t.Error("Load does not see what the database has")
+		t.Error("Load does not return the text in the database")
 	}
 
 	dbtest.Exec(t, dbtest.Agent(t, from), set, text("b"))
@@ -31,6 +31,6 @@ func TestReadManyPages(t *testing.T) {
 		dbtest.Write(t, filepath.Join(filepath.Dir(path), name), data)
 	}
 	if !dbtest.HasText(load(t, open(t, path, Options{}), id), text("b")) {
-		t.Error("Load does not see what the -wal has")
+		t.Error("Load does not return the text in the -wal")
 	}
 }

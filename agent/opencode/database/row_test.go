@@ -62,7 +62,7 @@ func TestOddRows(t *testing.T) {
 			t.Errorf("the row of %s, which the agent reads: %+v", r.Ref, r.Defect)
 		}
 	}
-	for range 2 { // as they are read, and as they are sorted after an edit
+	for range 2 { // in the order of Load, and in the order of Sort
 		var order []string
 		for _, p := range got.Message(m).Parts {
 			if p.Ref.Validate() != nil {
@@ -75,9 +75,7 @@ func TestOddRows(t *testing.T) {
 		got.Sort()
 	}
 	raw, stamp, err := s.LoadRaw(t.Context(), change.Head{ID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	if _, want, err := s.Load(t.Context(), change.Head{ID: id}); err != nil || stamp != want {
 		t.Errorf("LoadRaw has the stamp %v, want %v: %v", stamp, want, err)
 	}
@@ -97,11 +95,11 @@ func TestOddRows(t *testing.T) {
 			t.Errorf("SessionByID(%q): %v", id, err)
 		}
 	}
-	unlisting := map[string]bool{} // rows that keep the agent from listing sessions
+	unlisting := map[string]bool{} // whether the agent cannot list sessions because of the row
 	for _, stray := range heads[2].Stray {
 		unlisting[stray.Path] = stray.Kind == change.StrayRow
 		if isSession := stray.Path == `session/"ses odd"`; (stray.Kind == change.StraySession) != isSession {
-			t.Errorf("%s is a session that the agent lists: kind %v, want %v", stray.Path, stray.Kind, isSession)
+			t.Errorf("%s has the kind %v, want StraySession: %t", stray.Path, stray.Kind, isSession)
 		}
 	}
 	want := map[string]bool{`session/""`: true, `session/"ses_x"`: true, `session/"ses odd"`: false, `message of session/"ses/odd"`: false}
@@ -113,14 +111,14 @@ func TestOddRows(t *testing.T) {
 	}
 	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)
 	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses_none"}); !errors.Is(err, errNoSession) {
-		t.Errorf("Load of none: %v", err)
+		t.Errorf("Load of a missing session: %v", err)
 	}
 	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses odd"}); !errors.Is(err, errNoSession) {
-		t.Errorf("Load of no id: %v", err)
+		t.Errorf("Load of an invalid id: %v", err)
 	}
 }
 
-// A session that does not fit into memory is not loaded.
+// TestSessionTooLarge: a session that does not fit into memory is not loaded.
 func TestSessionTooLarge(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{MaxSession: 100})
@@ -130,7 +128,8 @@ func TestSessionTooLarge(t *testing.T) {
 	}
 }
 
-// A session whose workspace is not in the database has a fault; with it the session works in its folder.
+// TestWorkspace: a session whose workspace is not in the database has a fault. With the workspace the session works in the
+// workspace's folder.
 func TestWorkspace(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, Options{})
@@ -138,21 +137,22 @@ func TestWorkspace(t *testing.T) {
 	missing, err := s.Stamp(t.Context(), change.Head{ID: id})
 	dbtest.Must(t, err)
 	if load(t, s, id).WorkspaceFault == "" {
-		t.Error("a workspace that does not exist: no fault")
+		t.Error("a missing workspace is no fault")
 	}
 	dbtest.Alter(t, path, "INSERT INTO workspace (id, type, name, directory, project_id, time_used) VALUES ('wrk_1', 'worktree', 'n', '/there', 'global', 1)")
-	there, err := s.Stamp(t.Context(), change.Head{ID: id})
+	present, err := s.Stamp(t.Context(), change.Head{ID: id})
 	dbtest.Must(t, err)
-	if got := load(t, s, id); got.WorkspaceFault != "" || !got.InWorkspace || got.Workspace != "/there" || there == missing {
+	if got := load(t, s, id); got.WorkspaceFault != "" || !got.InWorkspace || got.Workspace != "/there" || present == missing {
 		t.Errorf("%q, in a workspace %t, %q", got.WorkspaceFault, got.InWorkspace, got.Workspace)
 	}
-	dbtest.Alter(t, path, "UPDATE workspace SET type = 'x'") // a plugin may have it
+	dbtest.Alter(t, path, "UPDATE workspace SET type = 'x'") // a plugin may know the type
 	if got := load(t, s, id); got.WorkspaceFault != "" || got.InWorkspace {
 		t.Errorf("of another type: %q, in a workspace %t", got.WorkspaceFault, got.InWorkspace)
 	}
 }
 
-// The counter of a session's events is compared with the numbers of the events, and the result is in the stamp.
+// TestEvents: the counter of a session's events is compared with the numbers of the events. The stamp changes with the
+// result.
 func TestEvents(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, Options{})

@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent"
+	"mend/internal/test/dbtest"
 	"mend/testdata"
 )
 
@@ -20,43 +21,28 @@ import (
 func TestSalvageRebuilds(t *testing.T) {
 	dir := t.TempDir()
 	id, err := testdata.Unpack(testdata.OpenCode11833, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	path := filepath.Join(dir, "opencode", "opencode.db")
 	roots := map[string]int{}
 	c, err := sqlite3.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
+	dbtest.Must(t, c.Exec("PRAGMA wal_checkpoint(TRUNCATE)"))
 	st, _, err := c.Prepare("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	for st.Step() {
 		roots[st.ColumnText(0)] = st.ColumnInt(1)
 	}
 	_, _ = st.Close(), c.Close()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	for _, table := range []string{"session", "project", "event_sequence", "migration"} { // each on one page
 		clear(data[(roots[table]-1)*4096:][:4096])
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, os.WriteFile(path, data, 0o600))
 	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out agent.Salvaged
+	dbtest.Must(t, err)
 	got := map[string]int{}
-	out, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string) error {
+	out, err := s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string) error {
 		c, err := sqlite3.Open(path)
 		if err != nil {
 			return err
@@ -83,9 +69,7 @@ func TestSalvageRebuilds(t *testing.T) {
 		}
 		return st.Close()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	for table, want := range map[string]int{"session": 1, "project": 1, "event_sequence": 1, "migration": 38} {
 		if got[table] != want {
 			t.Errorf("%s has %d rows, want %d", table, got[table], want)
@@ -97,32 +81,24 @@ func TestSalvageRebuilds(t *testing.T) {
 	}
 }
 
-// TestSalvageTorn: two rows on swapped pages can be read, but differ from the rows that OpenCode wrote. They are
-// rebuilt from their events, or else reported as damaged.
+// TestSalvageTorn: two rows on swapped pages can be read, but differ from the rows that OpenCode wrote. They are rebuilt
+// from their events. Without events they are counted as torn.
 func TestSalvageTorn(t *testing.T) {
 	for _, events := range []bool{true, false} {
 		dir := t.TempDir()
 		id, err := testdata.Unpack(testdata.OpenCode11833, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		path := filepath.Join(dir, "opencode", "opencode.db")
 		c, err := sqlite3.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		const two = `(SELECT id FROM part WHERE json_extract(data, '$.type') = 'text' ORDER BY id LIMIT 2)`
 		sql := "PRAGMA journal_mode=DELETE; UPDATE part SET data = json_set(data, '$.text', replace(hex(zeroblob(4070 + rowid)), '00', char(65 + rowid % 26))) WHERE id IN " + two
 		if !events {
 			sql += "; DELETE FROM event"
 		}
-		if err := errors.Join(c.Exec(sql), c.Close()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, errors.Join(c.Exec(sql), c.Close()))
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		var pages [][]byte // of one letter
 		for page := range slices.Chunk(data, 4096) {
 			if text := page[4:1000]; text[0] >= 'A' && bytes.Count(text, text[:1]) == len(text) {
@@ -135,13 +111,9 @@ func TestSalvageTorn(t *testing.T) {
 		previous := bytes.Clone(pages[0])
 		copy(pages[0], pages[1])
 		copy(pages[1], previous)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, os.WriteFile(path, data, 0o600))
 		s, err := Open(path, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		out, err := s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true})
 		if err != nil || len(out.Sessions) != 1 || out.Sessions[0].ID != id {
 			t.Fatalf("Salvage = %+v, %v", out, err)

@@ -8,7 +8,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestBinaryJSON checks that a row whose data is JSONB is not read, and that every byte of it stays.
+// TestBinaryJSON: a row whose data is JSONB is not read, and keeps every byte.
 func TestBinaryJSON(t *testing.T) {
 	for name, statement := range map[string]string{
 		"everything":  "UPDATE message SET data = jsonb(data); UPDATE part SET data = jsonb(data)",

@@ -137,8 +137,8 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// RDR-02 and RDR-03: the records that are read, and their order. In RDR-03 upstream takes a message without a role for
-// a prompt. Here that is a defect, and the role is not guessed.
+// TestSort: messages are sorted by their times and then their ids, parts by their ids (the cases RDR-02 and RDR-03 of
+// oh-my-opencode's tests). Upstream reads a message without a role as a prompt; mend does not guess the role.
 func TestSort(t *testing.T) {
 	record := func(id, fields string) Message {
 		return NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})

@@ -46,8 +46,8 @@ func TestInjectText(t *testing.T) {
 	}
 }
 
-// A new part has the columns of the parts beside it, and the times of its message. A new file has no white space, even
-// if the other files have some.
+// TestNewPartDerives: a new part has the columns of the other parts, and the times of its message. A new file has no white
+// space, even if the other files have some.
 func TestNewPartDerives(t *testing.T) {
 	s := talk("user text", "assistant")
 	s.Messages[0].Parts[0].Data = []byte("{\n\t\"id\" : \"prt_i00\"\n}\n")
@@ -77,10 +77,10 @@ func TestNewPartDerives(t *testing.T) {
 	}
 }
 
-// The cases THK of oh-my-opencode's tests. Upstream copies thinking from an earlier message; here a part only moves
-// within its own step, so in THK-05 every byte but the id stays. THK-08 and THK-09, about the newest answer, are tested
-// with the rule (package repair). THK-03 (a backend that cannot answer) and THK-11 (a folder that is a file) are tested
-// with the stores.
+// TestMoveThinkingFirst: thinking moves to the front of its step; only its id changes. The cases are THK of
+// oh-my-opencode's tests, where thinking is copied from an earlier message. THK-08 and THK-09, about the newest answer,
+// are in package diagnose; THK-03 (a backend that does not answer) and THK-11 (a file in the place of a folder) are in the
+// tests of the stores.
 func TestMoveThinkingFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, part, want string // want "" for an error
@@ -89,8 +89,8 @@ func TestMoveThinkingFirst(t *testing.T) {
 		{"after thinking that leads", "assistant start signed tool signed", "prt_i03", "00:step-start 01:reasoning 01_03:reasoning 02:tool"},
 		{"nothing before it in its step", "assistant text signed", "prt_i01", "0000000000_01:reasoning 00:text"},
 		{"in its own step", "assistant start text start tool signed", "prt_i04", "00:step-start 01:text 02:step-start 02_04:reasoning 03:tool"},
-		{"where it should be", "assistant start blank signed text", "prt_i02", "00:step-start 01:text 02:reasoning 03:text"},
-		{"bookkeeping does not lead", "assistant start patch text signed", "prt_i03", "00:step-start 00_03:reasoning 01:patch 02:text"},
+		{"already first", "assistant start blank signed text", "prt_i02", "00:step-start 01:text 02:reasoning 03:text"},
+		{"a patch before it", "assistant start patch text signed", "prt_i03", "00:step-start 00_03:reasoning 01:patch 02:text"},
 		{"redacted", "assistant text redacted", "prt_i01", "0000000000_01:redacted_thinking 00:text"},
 		{"THK-02: no thinking", "assistant text", "prt_i00", ""},
 		{"THK-02: no such part", "assistant text", "prt_i99", ""},
@@ -118,8 +118,8 @@ func TestMoveThinkingFirst(t *testing.T) {
 	}
 }
 
-// A new id must sort at the part's new position and be valid in a store.
-func TestMoveThinkingFirstFindsNoPlace(t *testing.T) {
+// TestMoveThinkingFirstWithoutID: thinking does not move if no valid id sorts to its new position.
+func TestMoveThinkingFirstWithoutID(t *testing.T) {
 	m := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
 	long := "prt_" + strings.Repeat("x", change.MaxID-4)
 	for name, parts := range map[string][]Part{

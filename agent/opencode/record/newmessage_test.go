@@ -52,7 +52,7 @@ func TestNewPromptRow(t *testing.T) {
 	}
 }
 
-// Without a known agent and model, no acceptable prompt can be created.
+// TestNewPromptUnknown: without a known agent and model no prompt is created.
 func TestNewPromptUnknown(t *testing.T) {
 	for _, data := range []string{`{"role":"assistant","agent":"build"}`, `{"role":"assistant","providerID":"p","modelID":"m"}`, `{"role`} {
 		answer := NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: answerID}, Data: []byte(data)})

@@ -9,16 +9,16 @@ import (
 	"mend/change"
 )
 
-// talk returns a session made from messages of the form "role part part …". The letters stand for the parts in kinds.
-// Message n is msg_n with the parts prt_in0, prt_in1, ….
+// talk returns a session made from messages of the form "role part part …"; the names of parts are keys of kinds. Message
+// n is msg_n with the parts prt_in0, prt_in1, ….
 func talk(messages ...string) *Session {
 	s := &Session{Head: change.Head{ID: "ses_1"}}
 	for n, spec := range messages {
 		words := strings.Fields(spec)
 		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
 		m := NewMessage(change.Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
-		for i, letter := range words[1:] {
-			m.Insert(testPart(ref, fmt.Sprintf("prt_i%d%d", n, i), kinds[letter]))
+		for i, kind := range words[1:] {
+			m.Insert(testPart(ref, fmt.Sprintf("prt_i%d%d", n, i), kinds[kind]))
 		}
 		s.Messages = append(s.Messages, m)
 	}
@@ -103,7 +103,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TRM-01, TRM-04 and TRM-07: which id a call has.
+// TestCall: a call has the id that its part has as callID or, for some kinds, as id (TRM-01, TRM-04 and TRM-07 of
+// oh-my-opencode's tests).
 func TestCall(t *testing.T) {
 	m := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
 	for _, c := range []struct{ id, fields, want string }{

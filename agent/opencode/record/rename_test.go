@@ -9,11 +9,10 @@ import (
 	"mend/change"
 )
 
-// renamed has the ids that the tests change: of two of the three messages, and of their parts.
+// renamed has the new ids of two messages and their parts.
 var renamed = map[string]string{"msg_a": "msg_1", "prt_a": "prt_1", "msg_b": "msg_2", "prt_b": "prt_2"}
 
-// Rename changes every reference from one record to another, in the data of a file, which also has ids, and in the data
-// of a row.
+// TestRename: Rename changes the ids of records, and every reference to them.
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -36,7 +35,7 @@ func TestRename(t *testing.T) {
 			`{"parentID" : "msg_b"}`, `{"parentID" : "msg_2"}`,
 		},
 		{
-			"an answer to nothing that is there",
+			"an answer to a missing message",
 			change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_z"},
 			`{"parentID":"msg_x"}`, `{"parentID":"msg_x"}`,
 		},
@@ -67,12 +66,12 @@ func TestRename(t *testing.T) {
 			`{"messageID":"msg_`, `{"messageID":"msg_`,
 		},
 	} {
-		s := one(change.Record{Ref: c.ref, Data: []byte(c.old), Mode: 0o600})
+		s := sessionOf(change.Record{Ref: c.ref, Data: []byte(c.old), Mode: 0o600})
 		if err := s.Rename(renamed); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got, want := last(s), change.Record{Ref: c.ref, Data: []byte(c.new), Mode: 0o600}
+		got, want := lastRecord(s), change.Record{Ref: c.ref, Data: []byte(c.new), Mode: 0o600}
 		want.Ref.Message, want.Ref.Part = newID(renamed, c.ref.Message), newID(renamed, c.ref.Part)
 		got.Defect = nil
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -81,8 +80,8 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// one returns a session in which the record is the only one of its kind.
-func one(r change.Record) *Session {
+// sessionOf returns a session with one record: a message, or a part in a message.
+func sessionOf(r change.Record) *Session {
 	m := r
 	if r.Ref.Kind == change.KindPart {
 		m = change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: r.Ref.Message}, Data: []byte(`{"role":"user"}`)}
@@ -94,7 +93,7 @@ func one(r change.Record) *Session {
 	return s
 }
 
-func last(s *Session) (r change.Record) {
+func lastRecord(s *Session) (r change.Record) {
 	for x := range s.Records {
 		r = *x
 	}
@@ -109,16 +108,16 @@ func TestRenameRow(t *testing.T) {
 			Cols: change.NewCols(change.TextCol("id", id), change.TextCol("message_id", message), change.TextCol("session_id", "s"), change.IntCol("time_updated", 7), change.TextCol("novelty", "x")),
 		}
 	}
-	s := one(row("prt_a", "msg_a"))
+	s := sessionOf(row("prt_a", "msg_a"))
 	if err := s.Rename(renamed); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(row("prt_1", "msg_1"), last(s)); diff != "" {
+	if diff := cmp.Diff(row("prt_1", "msg_1"), lastRecord(s)); diff != "" {
 		t.Errorf("Rename (-want +got):\n%s", diff)
 	}
 }
 
-// The revert of a session is a column of its row, and a field of its file.
+// TestRenameRevert: Rename changes the revert of a session, which is a column of its row or a field of its file.
 func TestRenameRevert(t *testing.T) {
 	const old, want = `{"messageID":"msg_a","partID":"prt_b","diff":"msg_a"}`, `{"messageID":"msg_1","partID":"prt_2","diff":"msg_a"}`
 	s := &Session{Head: change.Head{ID: "s"}, Info: change.Record{Ref: change.Ref{Kind: change.KindSession, Session: "s"}, Cols: change.NewCols(change.TextCol("id", "s"), change.TextCol("revert", old))}}
@@ -126,39 +125,39 @@ func TestRenameRevert(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, _ := s.Info.Col("revert"); string(c.Bytes) != want {
-		t.Errorf("the column holds %s, want %s", c.Bytes, want)
+		t.Errorf("the column is %s, want %s", c.Bytes, want)
 	}
 	s.Info = change.Record{Ref: s.Info.Ref, Data: []byte(`{"revert":` + old + `}`)}
 	if err := s.Rename(renamed); err != nil || string(s.Info.Data) != `{"revert":`+want+`}` {
-		t.Errorf("the file holds %s, %v, want the revert %s", s.Info.Data, err, want)
+		t.Errorf("the file is %s, %v, want the revert %s", s.Info.Data, err, want)
 	}
 }
 
-// If a necessary change is impossible, that is reported, and nothing changes.
+// TestRenameRefuses: if a record that needs a change cannot be changed, Rename returns an error and changes nothing.
 func TestRenameRefuses(t *testing.T) {
 	for name, r := range map[string]change.Record{
 		"a damaged part":    {Data: []byte(`{"messageID":"msg_`)},
 		"an unreadable one": {Defect: &change.Defect{Kind: change.Unreadable, Why: "permission denied"}},
 	} {
 		r.Ref = change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: "prt_x"}
-		s := one(r)
+		s := sessionOf(r)
 		err := s.Rename(renamed)
 		if err == nil || !strings.Contains(err.Error(), "msg_a/prt_x") || s.Messages[0].ID != "msg_a" {
 			t.Errorf("%s: Rename = %v, the message is %s now", name, err, s.Messages[0].ID)
 		}
 	}
-	s := one(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_a"}, Data: []byte(`{}`)})
+	s := sessionOf(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_a"}, Data: []byte(`{}`)})
 	if err := s.Rename(map[string]string{"msg_a": "../x"}); err == nil {
-		t.Error("Rename takes an id that is none")
+		t.Error("Rename accepts an invalid id")
 	}
 }
 
-// Messages and parts are sorted by their new ids.
+// TestRenameSorts: parts are sorted by their new ids.
 func TestRenameSorts(t *testing.T) {
 	part := func(id string) change.Record {
 		return change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: id}, Data: []byte(`{"type":"patch"}`)}
 	}
-	s := one(part("prt_a"))
+	s := sessionOf(part("prt_a"))
 	s.Messages[0].Insert(NewPart(part("prt_b")))
 	if err := s.Rename(map[string]string{"prt_a": "prt_9", "prt_b": "prt_8"}); err != nil {
 		t.Fatal(err)

@@ -45,14 +45,16 @@ var records = []validRecord{
 	{Part, `{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"m","isRetryable":true}},"time":{"created":1}}`},
 }
 
+// oddValues are values of every JSON type.
 var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`, `"12"`, `"true"`, `"msg_x"`, `"\u0061"`, `{}`, `{"a":1}`, `{"a":{}}`, `[]`, `[1]`, `["x"]`, `[{}]`}
 
 // everything is a context with a value for every source.
 var everything = Context{
 	Ref:  change.Ref{Session: "ses_7", Message: "msg_7", Part: "prt_7"},
-	Role: "user", Time: 7, Agent: "told", Provider: "told", Model: "told", Parent: "msg_7", Folder: "/", CallID: "told", Updated: 7, Project: "told",
+	Role: "user", Time: 7, Agent: "given", Provider: "given", Model: "given", Parent: "msg_7", Folder: "/", CallID: "given", Updated: 7, Project: "given",
 }
 
+// paths returns the path of each value inside v; above is the path of v.
 func paths(v js.Value, above []string) (all [][]string) {
 	i := -1
 	for name, member := range v.Children() {
@@ -69,7 +71,8 @@ func paths(v js.Value, above []string) (all [][]string) {
 	return all
 }
 
-// The functions that use the table agree: a completed record is valid, and completing it again does not change it.
+// TestDerivationsAgree: the functions that use the table agree: a completed record is valid, and completing it again does
+// not change it.
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
 	check := func(r string, data []byte) {
@@ -82,10 +85,10 @@ func TestDerivationsAgree(t *testing.T) {
 			t.Errorf("%s became %s, with the changes %+v", data, after, c)
 		}
 		if _, known := shapes()[r].cases[textOf(js.Parse(after).Get(shapes()[r].key.name))]; !known {
-			return // a kind that the table does not have is left alone
+			return // records of unknown kinds are not completed
 		}
 		if why := shapes()[r].check(js.Parse(after)); why != "" {
-			t.Errorf("%s was completed to %s, and%s", data, after, why)
+			t.Errorf("%s was completed to %s, which is invalid:%s", data, after, why)
 		}
 		if again, c, err := Complete(after, r, everything); err != nil || len(c) > 0 || !bytes.Equal(again, after) {
 			t.Errorf("%s was completed to %s, and then to %s, %+v, %v", data, after, again, c, err)
@@ -119,11 +122,11 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 }
 
-// Complete fills in missing and null values, and returns their paths; it converts and replaces nothing else.
+// TestCompleteFilled: Complete fills in missing and null values, and returns their paths. It changes nothing else.
 func TestCompleteFilled(t *testing.T) {
 	data := `{"role":"user","time":{"created":5},"agent":null,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1},{"deletions":2}]},"tools":null,"mine":[1]}`
 	got, filled, err := Complete([]byte(data), Message, everything)
-	want := `{"role":"user","time":{"created":5},"agent":"told","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":0},{"deletions":2,"additions":0}]},"mine":[1]}`
+	want := `{"role":"user","time":{"created":5},"agent":"given","model":{"providerID":"p","modelID":"given"},"summary":{"diffs":[{"additions":1,"deletions":0},{"deletions":2,"additions":0}]},"mine":[1]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
 	}
@@ -133,7 +136,7 @@ func TestCompleteFilled(t *testing.T) {
 	}
 	for _, bad := range []string{`{"type":"reasoning"}`, `{"type":"text","text":7}`, `{"type":"retry","attempt":1,"error":{"name":"UnknownError"},"time":{"created":1}}`} {
 		if after, _, err := Complete([]byte(bad), Part, everything); err == nil {
-			t.Errorf("%s was completed to %s", bad, after)
+			t.Errorf("%s was completed to %s, want an error", bad, after)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestVerdicts compares the reasons for invalid values with testdata/verdicts.golden, for each field of a valid record,
-// without its value and with odd values. A line has a field and, for each reason, the values that have it.
+// TestVerdicts compares the reasons why values are invalid with testdata/verdicts.golden: for each field of a valid
+// record without its value and with odd values. A field is followed by a line for each reason, with the values.
 func TestVerdicts(t *testing.T) {
 	var lines []string
 	add := func(where string, verdict func(value string) string, values []string) {
@@ -119,7 +119,7 @@ func faultWords(faults []Fault) string {
 
 const none = "none"
 
-// columnValues are values of columns: NULL, or one that begins with its storage class, or a text.
+// columnValues are values of columns: NULL, or the storage class and the value.
 var columnValues = append([]string{
 	"NULL", "integer 0", "integer 1", "integer -1", "real 1.5", "blob 1", "text x", "text git", "text ses_1", "text wrk_1", "text /x",
 	`text C:\x`, `text {"id":"m","providerID":"p"}`, `text {"modelID":"m"}`, `text {"id":"m","providerID":"p","variant":1}`, `text {"messageID":"msg_1"}`,
@@ -132,6 +132,7 @@ var columnValues = append([]string{
 	return all
 }()...)
 
+// oddColumn returns a column with one of columnValues.
 func oddColumn(name, value string) change.Col {
 	class, text, _ := strings.Cut(value, " ")
 	switch class {

@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestContract: fault cases 17, 23, 24, 25 and 34.
+// TestContract runs the contract suite on a tree. Fault cases 17, 23, 24, 25 and 34 (docs/verified.md).
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 }
@@ -27,9 +27,7 @@ func harness(t *testing.T, root string) storetest.Harness {
 		Snapshot: func() map[string]string { return storetest.Snapshot(t, root, ".mend") },
 		Read: func(ref change.Ref) *change.Image {
 			images, err := open(nil).Read(t.Context(), []change.Ref{ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return images[0]
 		},
 		Leftovers: func() []string {
@@ -46,9 +44,7 @@ func harness(t *testing.T, root string) storetest.Harness {
 func write(t *testing.T, s *Store, ref change.Ref, image *change.Image) {
 	t.Helper()
 	p, _, err := layout{}.Path(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name := filepath.Join(s.ID().Root, p)
 	if image == nil {
 		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
@@ -56,16 +52,8 @@ func write(t *testing.T, s *Store, ref change.Ref, image *change.Image) {
 		}
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name+".tmp", image.Data, image.Mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(name+".tmp", image.Mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(name+".tmp", name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, os.WriteFile(name+".tmp", image.Data, image.Mode))
+	must(t, os.Chmod(name+".tmp", image.Mode))
+	must(t, os.Rename(name+".tmp", name))
 }

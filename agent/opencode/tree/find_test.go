@@ -8,6 +8,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// TestRootsFrom: the root is found from a folder above or below it. A folder that only may be a root needs to be named by
+// the user.
 func TestRootsFrom(t *testing.T) {
 	base := storetest.FastDir(t)
 	for _, p := range []string{
@@ -61,6 +63,7 @@ func TestRootsFrom(t *testing.T) {
 	}
 }
 
+// TestFind: the tree is found in $XDG_DATA_HOME, or else in ~/.local/share.
 func TestFind(t *testing.T) {
 	home := storetest.FastDir(t)
 	if got := Find(func(string) string { return "" }, home); got != "" {
@@ -81,7 +84,7 @@ func TestFind(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	f.Add("storage/message/ses_1/msg_1.json", "storage/message", false)
 	f.Add("opencode/storage/part/m/x.json", "opencode/storage/part/m", true)
-	f.Fuzz(func(t *testing.T, file, path string, sure bool) {
+	f.Fuzz(func(t *testing.T, file, path string, named bool) {
 		if !filepath.IsLocal(file) || !filepath.IsLocal(path) || len(file)+len(path) > 400 || strings.ContainsRune(file+path, 0) {
 			t.Skip()
 		}
@@ -90,12 +93,12 @@ func FuzzOpen(f *testing.F) {
 		if !storetest.TryPut(base, file) {
 			t.Skip()
 		}
-		s, err := Open(filepath.Join(base, path), sure, Options{})
+		s, err := Open(filepath.Join(base, path), named, Options{})
 		if err != nil {
 			return
 		}
-		named, _ := filepath.EvalSymlinks(filepath.Join(base, path))
-		if root := s.ID().Root; !strings.HasPrefix(root+"/", named+"/") && !strings.HasPrefix(named+"/", root+"/") {
+		opened, _ := filepath.EvalSymlinks(filepath.Join(base, path))
+		if root := s.ID().Root; !strings.HasPrefix(root+"/", opened+"/") && !strings.HasPrefix(opened+"/", root+"/") {
 			t.Errorf("with %q, Open(%q) has the root %q", file, path, root)
 		}
 		if _, err := s.List(t.Context()); err != nil {

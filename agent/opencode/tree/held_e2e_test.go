@@ -15,9 +15,7 @@ import (
 // before and after the program has written there.
 func TestHeldByRealServer(t *testing.T) {
 	exe, err := opencode.Install("1.1.53")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
 	h, other := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
@@ -26,22 +24,22 @@ func TestHeldByRealServer(t *testing.T) {
 	s, o := mustOpen(t, h.DataDir(), Options{}), mustOpen(t, other.DataDir(), Options{})
 	before := time.Now()
 	server := h.Serve()
-	look := func(when string) {
+	check := func(when string) {
 		t.Helper()
 		if since, err := s.Held(t.Context()); err != nil || since.Before(before.Add(-time.Second)) || since.After(time.Now()) {
 			t.Errorf("%s: Held = %v, %v, want about %v", when, since, err, before)
 		}
 		if since, err := o.Held(t.Context()); err != nil || !since.IsZero() {
-			t.Errorf("%s: of the other store Held = %v, %v, want none", when, since, err)
+			t.Errorf("%s: Held of the other store = %v, %v, want no time", when, since, err)
 		}
 	}
-	look("at the start")
+	check("at the start")
 	if r := server.Prompt(id, "one more"); r.Verdict != opencode.Alive {
 		t.Fatalf("the prompt is %s: %.500s", r.Verdict, r.Output)
 	}
-	look("after a prompt")
+	check("after a prompt")
 	server.Close()
 	if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
-		t.Errorf("after its end: Held = %v, %v", since, err)
+		t.Errorf("after the server has ended: Held = %v, %v", since, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestHeld starts programs: those with the agent's name and its data folder have the store open.
+// TestHeld: a process with the agent's name and the data folder of the store has the store open.
 func TestHeld(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	if err != nil {
@@ -20,19 +20,13 @@ func TestHeld(t *testing.T) {
 	root, home, elsewhere := storetest.SmallTree(t), storetest.FastDir(t), storetest.FastDir(t)
 	data := filepath.Join(home, ".local/share")
 	for _, dir := range []string{filepath.Join(data, "opencode"), filepath.Join(elsewhere, "opencode/storage")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := os.Rename(root, filepath.Join(data, "opencode/storage")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(root, filepath.Join(data, "opencode/storage")))
 	link := filepath.Join(elsewhere, "link")
-	if err := os.Symlink(data, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(data, link))
 	s := mustOpen(t, filepath.Join(data, "opencode/storage"), Options{})
-	clear := s.FindsHolders()
+	before := s.FindsHolders()
 	for _, c := range []struct {
 		name string
 		exe  string
@@ -40,7 +34,7 @@ func TestHeld(t *testing.T) {
 		dir  string
 		uid  uint32
 		want bool
-		free bool // no process that may be the agent uses the store
+		free bool // it is certain that no process has the store open
 	}{
 		{"data folder", executable, []string{"XDG_DATA_HOME=" + data}, "/", 0, true, false},
 		{"home folder", executable, []string{"HOME=" + home}, "/", 0, true, false},
@@ -53,38 +47,36 @@ func TestHeld(t *testing.T) {
 		{"relative to another folder", executable, []string{"XDG_DATA_HOME=share"}, "/", 0, false, true},
 		{"another program", "editor", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, true},
 		{"another build", "opencode-cli", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, false},
-		{"another user's", executable, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false, false},
+		{"a process of another user", executable, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false, false},
 	} {
 		if c.uid != 0 && os.Geteuid() != 0 {
 			continue
 		}
 		program := filepath.Join(storetest.FastDir(t), c.exe)
 		storetest.CopyProgram(t, cat, program)
-		if err := os.Chmod(filepath.Dir(program), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(filepath.Dir(program), 0o755))
 		cmd := exec.Command(program)
 		cmd.Env, cmd.Dir = c.env, c.dir
 		if c.uid != 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
 		}
-		before := time.Now()
+		started := time.Now()
 		end := storetest.StartCat(t, cmd)
 		since, err := s.Held(t.Context())
 		if err != nil || since.IsZero() == c.want {
 			t.Errorf("%s: Held = %v, %v, want a time: %v", c.name, since, err, c.want)
 		}
 		// Other processes of this machine may be the agent of another user.
-		if free := since.IsZero() && s.FindsHolders(); free && !c.free || c.free && !free && clear {
+		if free := since.IsZero() && s.FindsHolders(); free && !c.free || c.free && !free && before {
 			t.Errorf("%s: certainly free: %v, want %v", c.name, free, c.free)
 		}
 		const tick = 20 * time.Millisecond
-		if c.want && (since.Before(before.Add(-tick)) || since.After(time.Now().Add(tick))) {
-			t.Errorf("%s: Held = %v, want about %v", c.name, since, before)
+		if c.want && (since.Before(started.Add(-tick)) || since.After(time.Now().Add(tick))) {
+			t.Errorf("%s: Held = %v, want about %v", c.name, since, started)
 		}
 		end()
 		if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
-			t.Errorf("%s: Held = %v, %v after it has ended", c.name, since, err)
+			t.Errorf("%s: Held = %v, %v after the process has ended", c.name, since, err)
 		}
 	}
 }

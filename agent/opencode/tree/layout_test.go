@@ -8,6 +8,8 @@ import (
 	"mend/change"
 )
 
+// TestPath: a ref has the path of its file below the root. A ref that has none, or whose path would leave the root, is an
+// error.
 func TestPath(t *testing.T) {
 	ses := change.Ref{Kind: change.KindSession, Project: "p", Session: "s"}
 	msg := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
@@ -57,8 +59,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestFolder checks that each folder above a record has a ref of its own, and
-// that the ref leads back to it.
+// TestFolder: each folder above a record has a ref of its own, with the path of the folder.
 func TestFolder(t *testing.T) {
 	all := change.Ref{Project: "p", Session: "s", Message: "m", Part: "x"}
 	seen := map[change.Ref]string{}
@@ -86,8 +87,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// FuzzPath checks that a ref of arbitrary strings has either no path or a path below the root, and that no two records
-// share a path.
+// FuzzPath: a ref of arbitrary strings has either no path or a path below the root, and no two kinds of refs share a path.
 func FuzzPath(f *testing.F) {
 	f.Add("p", "s", "m", "x")
 	f.Add("..", "parts", "a.json", "messages")

@@ -13,20 +13,18 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// trees are generated trees: where the session's record and a message are.
-func trees() []tree {
-	return []tree{
-		{"session/global/ses_1.json", "message/ses_1/%s.json", ""},
-		{"session/global/ses_1.json", "message/any/ses_1/%s.json", "any"},
-		{"", "message/any/ses_1/%s.json", "any"},
-	}
-}
-
+// A tree has the paths of a session's record and of its messages, and the project in the refs of the messages.
 type tree struct{ session, message, project string }
 
-const aPart = "part/%s/%s.json"
+var trees = []tree{
+	{"session/global/ses_1.json", "message/ses_1/%s.json", ""},
+	{"session/global/ses_1.json", "message/any/ses_1/%s.json", "any"},
+	{"", "message/any/ses_1/%s.json", "any"},
+}
 
-// write makes a tree with a session of four messages, the last one empty.
+const partPath = "part/%s/%s.json"
+
+// write writes a session of four messages, the last one without parts, and returns the root.
 func (tr tree) write(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(storetest.FastDir(t), "storage")
@@ -38,15 +36,15 @@ func (tr tree) write(t *testing.T) string {
 		storetest.Put(t, root, fmt.Sprintf(tr.message, msg), storetest.MessageJSON("ses_1", msg, role, 1000+i))
 		for n := 1; n <= 3 && i < 3; n++ {
 			prt := fmt.Sprintf("prt_%d%d", i+1, n)
-			storetest.Put(t, root, fmt.Sprintf(aPart, msg, prt), storetest.TextJSON(msg, prt, "text "+prt))
+			storetest.Put(t, root, fmt.Sprintf(partPath, msg, prt), storetest.TextJSON(msg, prt, "text "+prt))
 		}
 	}
 	return root
 }
 
-// TestTrees reads, changes and undoes a session wherever its records are.
+// TestTrees: a session is read, changed and undone wherever its records are.
 func TestTrees(t *testing.T) {
-	for _, tr := range trees() {
+	for _, tr := range trees {
 		t.Run(strings.ReplaceAll(tr.message, "/", " "), func(t *testing.T) {
 			root := tr.write(t)
 			before := storetest.Snapshot(t, root, "")
@@ -73,25 +71,25 @@ func TestTrees(t *testing.T) {
 			st := storetest.Apply(t, s, storetest.MixedOps(t, loaded.AllRecords))
 			got := storetest.Snapshot(t, root, "")
 			for path, want := range map[string]string{
-				fmt.Sprintf(aPart, "msg_1", "prt_11"): `"replaced"`,
-				fmt.Sprintf(aPart, "msg_4", "prt_41"): `"created"`,
+				fmt.Sprintf(partPath, "msg_1", "prt_11"): `"replaced"`,
+				fmt.Sprintf(partPath, "msg_4", "prt_41"): `"created"`,
 			} {
 				if !strings.Contains(got[path], want) {
-					t.Errorf("%s holds %q, want %s in it", path, got[path], want)
+					t.Errorf("%s has %q, want %s in it", path, got[path], want)
 				}
 			}
-			if _, ok := got[fmt.Sprintf(aPart, "msg_1", "prt_13")]; ok || len(got) != len(before)+1 {
-				t.Errorf("the tree holds %v", got)
+			if _, ok := got[fmt.Sprintf(partPath, "msg_1", "prt_13")]; ok || len(got) != len(before)+1 {
+				t.Errorf("the tree has %v", got)
 			}
 			storetest.Apply(t, s, change.Inverse(st.Ops))
 			if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
-				t.Errorf("after the undo the tree holds %v, want %v", got, before)
+				t.Errorf("after the undo the tree has %v, want %v", got, before)
 			}
 		})
 	}
 }
 
-// TestSeveralSessions loads sessions that share ids and folders.
+// TestSeveralSessions: sessions that share ids and folders are loaded with their own records.
 func TestSeveralSessions(t *testing.T) {
 	root := storetest.SmallTree(t)
 	storetest.Put(t, root, "session/other/ses_1.json", strings.Replace(storetest.SessionJSON("ses_1"), "A title", "Another", 1))
@@ -99,23 +97,17 @@ func TestSeveralSessions(t *testing.T) {
 	storetest.Put(t, root, "message/ses_3/msg_9.json", storetest.MessageJSON("ses_3", "msg_9", "user", 5))
 	storetest.Put(t, root, "message/any/ses_1/msg_8.json", storetest.MessageJSON("ses_1", "msg_8", "user", 5)) // the agent does not look here
 	storetest.Put(t, root, "message/any/ses_4/msg_8.json", storetest.MessageJSON("ses_4", "msg_8", "user", 5))
-	if err := os.MkdirAll(filepath.Join(root, "message/ses_5"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(root, "message/ses_5"), 0o755))
 	s := mustOpen(t, root, Options{})
 	heads, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(heads[0].Others) != 1 || heads[0].Others[0].Project != "other" {
 		t.Errorf("the other record of ses_1: %v", heads[0].Others)
 	}
 	var got []string
 	for _, h := range heads {
 		loaded, _, err := s.Load(t.Context(), h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, fmt.Sprintf("%s %s %q %d", h.ID, loaded.Info.Ref.Project, loaded.Title, len(loaded.Messages)))
 		if len(loaded.Stray) > 0 {
 			t.Errorf("%s: stray %v", h.ID, loaded.Stray)
@@ -126,9 +118,9 @@ func TestSeveralSessions(t *testing.T) {
 	})
 }
 
-// TestLargePart moves 50 MB through a change and back.
+// TestLargePart changes a part of 50 MB and undoes the change.
 func TestLargePart(t *testing.T) {
-	storetest.NeedAllCases(t) // 150 MB on a disk in memory
+	storetest.NeedAllCases(t) // it takes 150 MB on a disk in memory
 	root := storetest.SmallTree(t)
 	large := storetest.TextJSON("msg_1", "prt_12", strings.Repeat("x", 50<<20))
 	storetest.Put(t, root, "part/msg_1/prt_12.json", large)
@@ -140,11 +132,11 @@ func TestLargePart(t *testing.T) {
 	st := storetest.Apply(t, s, storetest.SetText(t, loaded.AllRecords, "prt_12", "short"))
 	storetest.Apply(t, s, change.Inverse(st.Ops))
 	if data, err := os.ReadFile(filepath.Join(root, "part/msg_1/prt_12.json")); err != nil || !bytes.Equal(data, []byte(large)) {
-		t.Errorf("after the undo there are %d other bytes, %v", len(data), err)
+		t.Errorf("after the undo the part has %d other bytes, %v", len(data), err)
 	}
 }
 
-// TestRefusedPlans checks plans that a tree must refuse.
+// TestRefusedPlans: plans, owners and staged changes that do not fit a tree are refused, and nothing is written.
 func TestRefusedPlans(t *testing.T) {
 	root := storetest.SmallTree(t)
 	before := storetest.Snapshot(t, root, "")
@@ -183,6 +175,6 @@ func TestRefusedPlans(t *testing.T) {
 		}
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
-		t.Errorf("the tree holds %v, want %v", got, before)
+		t.Errorf("the tree has %v, want %v", got, before)
 	}
 }

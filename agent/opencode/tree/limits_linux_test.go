@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestContractNoExchange runs the whole contract suite on a file system that can neither exchange two files nor refuse
-// to overwrite one. Fault case 32. A plain run has a sample of its pairs of cuts.
+// TestContractNoExchange runs the contract suite on a file system that can neither exchange two files nor refuse to
+// overwrite one. A plain run has a sample of the pairs of cuts. Fault case 32 (docs/verified.md).
 func TestContractNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -27,7 +27,8 @@ func TestContractNoExchange(t *testing.T) {
 	})
 }
 
-// TestNoOpenat2 runs the contract suite in a sandbox that refuses openat2.
+// TestNoOpenat2 runs the contract suite and the tests of special files in a sandbox that refuses openat2. A plain run has
+// only the special files.
 func TestNoOpenat2(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -36,11 +37,12 @@ func TestNoOpenat2(t *testing.T) {
 	if storetest.AllCases() {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 	}
-	testStrange(t)
-	testStrangeFolders(t)
+	testSpecialFiles(t)
+	testLinkedFolders(t)
 }
 
-// TestUnreadable removes read permissions, from one entry after another. Fault case 8.
+// TestUnreadable: files and folders without read permission are unreadable or stray, and the others are still loaded.
+// Fault case 8 (docs/verified.md).
 func TestUnreadable(t *testing.T) {
 	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -69,14 +71,14 @@ func TestUnreadable(t *testing.T) {
 	}
 	wantStray(t, loaded.Stray, "part/msg_3")
 	if loaded.Stray[0].Message != "msg_3" {
-		t.Errorf("stray is %+v, want it to be of msg_3", loaded.Stray)
+		t.Errorf("the stray folder is %+v, want message msg_3", loaded.Stray)
 	}
 	storetest.Chmod(t, filepath.Join(root, "message/ses_1"), 0)
 	wantStray(t, mustLoad(t, s).Stray, "message/ses_1")
 	storetest.Chmod(t, filepath.Join(root, "session/global"), 0)
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" {
-		t.Fatalf("List = %+v, %v, want ses_1 and what is stray", heads, err)
+		t.Fatalf("List = %+v, %v, want ses_1 and the stray folders", heads, err)
 	}
 	wantStray(t, heads[1].Stray, "session/global")
 	storetest.Chmod(t, root, 0)

@@ -14,8 +14,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// TestFixture: the tree that OpenCode 1.1.53 wrote is read completely, and not changed.
 func TestFixture(t *testing.T) {
-	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
+	data := unpack(t)
 	s := mustOpen(t, data, Options{})
 	before := storetest.Snapshot(t, data, "")
 	heads, err := s.List(t.Context())
@@ -28,9 +29,7 @@ func TestFixture(t *testing.T) {
 		t.Errorf("List gives %+v", h)
 	}
 	loaded, _, err := s.Load(t.Context(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if loaded.Info.Defect != nil || len(loaded.Messages) != 10 || len(loaded.Stray) != 0 {
 		t.Errorf("Load gives %d messages and %v, want 10 messages", len(loaded.Messages), loaded.Stray)
 	}
@@ -66,17 +65,15 @@ func TestNoSession(t *testing.T) {
 
 func TestEmptyTree(t *testing.T) {
 	root := filepath.Join(storetest.FastDir(t), "storage")
-	if err := os.MkdirAll(filepath.Join(root, "message"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(root, "message"), 0o755))
 	heads, err := mustOpen(t, root, Options{}).List(t.Context())
 	if len(heads) != 0 || err != nil {
 		t.Errorf("List = %v, %v, want nothing", heads, err)
 	}
 }
 
-// TestDefects puts bad records in the place of a part, one after another, and checks the result. The rest of the
-// session is read as before. Fault cases 1 and 2.
+// TestDefects: a part that cannot be read has a defect, keeps its bytes, and does not change how the rest of the session
+// is read. Fault cases 1 and 2 (docs/verified.md).
 func TestDefects(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {
@@ -95,7 +92,7 @@ func TestDefects(t *testing.T) {
 		"empty object":    {`{}`, change.WrongType},
 		"wrong types":     {`{"id":1,"type":["text"],"text":{}}`, change.WrongType},
 		"another id":      {`{"id":"prt_99","type":"text","text":"x"}`, change.WrongName},
-		"an evil id":      {`{"id":"../../x","type":"text","text":"x"}`, change.WrongName},
+		"a path as id":    {`{"id":"../../x","type":"text","text":"x"}`, change.WrongName},
 		"equal names":     {`{"id":"a","id":"prt_12","type":"text","text":"x"}`, 0},
 		"unknown type":    {`{"id":"prt_12","type":"hologram"}`, 0},
 	} {
@@ -117,7 +114,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// TestSessionDefects does the same to the record of the session.
+// TestSessionDefects: a session's record that cannot be read has a defect, and the messages are read.
 func TestSessionDefects(t *testing.T) {
 	for content, want := range map[string]change.DefectKind{
 		``: change.Malformed, `{`: change.Malformed, `null`: change.Malformed, "\x00\x00": change.Malformed,
@@ -142,7 +139,8 @@ func TestSessionDefects(t *testing.T) {
 	}
 }
 
-// TestBadNames puts names that are not ids into the tree. Fault cases 6 and 9.
+// TestBadNames: files whose names are not ids are stray, unless OpenCode ignores them. Fault cases 6 and 9
+// (docs/verified.md).
 func TestBadNames(t *testing.T) {
 	root := storetest.SmallTree(t)
 	long := strings.Repeat("x", 220)
@@ -158,13 +156,13 @@ func TestBadNames(t *testing.T) {
 	s := mustOpen(t, root, Options{})
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" || heads[1].ID != "" {
-		t.Fatalf("List = %+v, %v, want ses_1 and what is stray", heads, err)
+		t.Fatalf("List = %+v, %v, want ses_1 and the stray files", heads, err)
 	}
 	wantStray(t, heads[1].Stray, "message/b@d", "session/b@d", "session/global/evil one.json")
 	loaded := mustLoad(t, s)
 	for _, f := range loaded.Stray {
 		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Message == "msg_1") || f.Kind != change.StrayFile {
-			t.Errorf("%q is said to be of message %q, kind %d", f.Path, f.Message, f.Kind)
+			t.Errorf("%q has the message %q and the kind %d", f.Path, f.Message, f.Kind)
 		}
 	}
 	wantStray(t, loaded.Stray, "message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/"+long+".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp")
@@ -176,7 +174,7 @@ func wantStray(t *testing.T, got []change.Stray, want ...string) {
 	for _, s := range got {
 		paths = append(paths, s.Path)
 		if s.Why == "" {
-			t.Errorf("%q is stray for no reason", s.Path)
+			t.Errorf("%q is stray without a reason", s.Path)
 		}
 	}
 	slices.Sort(paths)
@@ -186,7 +184,7 @@ func wantStray(t *testing.T, got []change.Stray, want ...string) {
 	}
 }
 
-// TestProject reads the file of the session's project, and makes it part of the stamp.
+// TestProject: the file of the session's project is loaded with the session, changes the stamp, and can be changed.
 func TestProject(t *testing.T) {
 	root := storetest.SmallTree(t)
 	var last change.Stamp
@@ -198,9 +196,7 @@ func TestProject(t *testing.T) {
 			t.Fatalf("List = %+v, %v", heads, err)
 		}
 		loaded, stamp, err := s.Load(t.Context(), heads[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if row := loaded.ProjectRow; string(row.Data) != content || row.Ref != (change.Ref{Kind: change.KindProject, Project: "global"}) {
 			t.Errorf("with %q the project is %+v", content, row)
 		}
@@ -213,9 +209,7 @@ func TestProject(t *testing.T) {
 	loaded := mustLoad(t, s)
 	op := change.Op{Ref: loaded.ProjectRow.Ref, Pre: change.ImageOf(&loaded.ProjectRow), Post: &change.Image{Data: []byte("{}"), Mode: 0o644}}
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := s.Commit(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +218,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A session that does not fit into memory is not loaded, however small each of its records is. The tree can still be
+// TestSessionTooLarge: a session that does not fit into memory is not loaded, even if each record is small. It is still
 // listed.
 func TestSessionTooLarge(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), Options{MaxSession: 100})
@@ -238,35 +232,27 @@ func TestSessionTooLarge(t *testing.T) {
 	}
 }
 
-// The record of a session that has messages is missing, unless a link may lead to it.
+// TestInfoMissing: a session that has messages and no record lacks its record, unless a link may lead to it.
 func TestInfoMissing(t *testing.T) {
-	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
+	data := unpack(t)
 	s := mustOpen(t, data, Options{})
 	heads, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	missing := func() bool {
 		t.Helper()
 		loaded, _, err := s.Load(t.Context(), change.Head{ID: heads[0].ID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return loaded.InfoMissing
 	}
 	if missing() {
 		t.Error("the healthy session: its record is missing")
 	}
 	folder := filepath.Join(data, "storage", "session")
-	if err := os.Rename(filepath.Join(folder, "global"), filepath.Join(data, "elsewhere")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(filepath.Join(folder, "global"), filepath.Join(data, "elsewhere")))
 	if !missing() {
 		t.Error("the folder of the record was moved away: the record is not missing")
 	}
-	if err := os.Symlink(filepath.Join(data, "elsewhere"), filepath.Join(folder, "global")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(data, "elsewhere"), filepath.Join(folder, "global")))
 	if missing() {
 		t.Error("a link leads to the folder of the record: the record is missing")
 	}

@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestFilesAmongRecords puts files among the records: each file that the agent takes for a record is reported once. The
-// matrix in cmd/mend compares this with the real program.
+// TestFilesAmongRecords: a file among the records that the agent would read as a record is stray. TestMatrix of cmd/mend
+// compares this with the real program.
 func TestFilesAmongRecords(t *testing.T) {
 	for p, want := range map[string]string{
 		"part/msg_1/prt_11.json.bak":         "part/msg_1/prt_11.json.bak",
@@ -58,7 +58,7 @@ func TestFilesAmongRecords(t *testing.T) {
 	}
 }
 
-// TestFileInPlace puts a plain file where a folder should be: issue 13, 17.
+// TestFileInPlace: a plain file in the place of a folder is stray, and the session then has no stamp.
 func TestFileInPlace(t *testing.T) {
 	for _, c := range []struct {
 		path string
@@ -75,10 +75,8 @@ func TestFileInPlace(t *testing.T) {
 	} {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, Options{Owner: "own"})
-		if err := os.RemoveAll(filepath.Join(root, c.path)); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Put(t, root, c.path, "mine")
+		must(t, os.RemoveAll(filepath.Join(root, c.path)))
+		storetest.Put(t, root, c.path, "a file of the user")
 		heads, err := s.List(t.Context())
 		if err != nil || len(heads) == 0 {
 			t.Fatalf("%s: List = %+v, %v", c.path, heads, err)
@@ -87,7 +85,7 @@ func TestFileInPlace(t *testing.T) {
 			t.Helper()
 			wantStray(t, stray, c.path)
 			if len(stray) == 1 && stray[0].Kind != c.kind {
-				t.Errorf("%s is noted as %+v", c.path, stray)
+				t.Errorf("%s is stray as %+v, want kind %d", c.path, stray, c.kind)
 			}
 		}
 		if c.list {

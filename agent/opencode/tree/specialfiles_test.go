@@ -19,12 +19,12 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestSpecialFiles: fault cases 4, 5 and 7.
-func TestSpecialFiles(t *testing.T) { testStrange(t) }
+// TestSpecialFiles: an entry that is not a plain file does not block a read, is stray, and is never changed. A file with
+// several hard links is read like any record, and not changed. Fault cases 4, 5 and 7 (docs/verified.md).
+func TestSpecialFiles(t *testing.T) { testSpecialFiles(t) }
 
-// testStrange puts entries that are not plain files in the place of a part, one after another. Each must be read within
-// two seconds, reported and left alone. A file with several hard links is read like any record.
-func testStrange(t *testing.T) {
+// testSpecialFiles is for tests that also run in a sandbox.
+func testSpecialFiles(t *testing.T) {
 	t.Helper()
 	outside := filepath.Join(storetest.FastDir(t), "outside.json")
 	storetest.Put(t, filepath.Dir(outside), filepath.Base(outside), storetest.TextJSON("msg_1", "prt_12", "secret"))
@@ -44,9 +44,7 @@ func testStrange(t *testing.T) {
 		path := filepath.Join(root, "part/msg_1/prt_12.json")
 		s := mustOpen(t, root, Options{Owner: "own"})
 		ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 		if err := c.make(path); err != nil {
 			t.Logf("%s: %v", name, err)
 			continue
@@ -63,12 +61,12 @@ func testStrange(t *testing.T) {
 		case p != nil || len(loaded.Message("msg_1").Parts) != 2:
 			t.Errorf("%s is loaded as %+v", name, loaded)
 			continue
-		case name == "folder": // that is empty, so the agent sees nothing
+		case name == "folder": // the agent finds nothing in an empty folder
 			wantStray(t, loaded.Stray)
-		default: // the agent skips it
+		default: // the agent skips such an entry
 			wantStray(t, loaded.Stray, "part/msg_1/prt_12.json")
 			if st := loaded.Stray[0]; st.Kind != change.StrayIgnored || st.Message != "msg_1" || !strings.Contains(st.Why, c.why) {
-				t.Errorf("%s is noted as %+v", name, st)
+				t.Errorf("%s is stray as %+v", name, st)
 			}
 		}
 		if images, err := s.Read(t.Context(), storetest.Refs(ops...)); err != nil || name != "hard link" && images[0].Mode.IsRegular() {
@@ -85,7 +83,7 @@ func testStrange(t *testing.T) {
 			}
 		}
 		if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
-			t.Errorf("%s: the tree holds %v, want %v", name, got, before)
+			t.Errorf("%s: the tree has %v, want %v", name, got, before)
 		}
 	}
 }
@@ -118,12 +116,12 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	}
 }
 
-// TestLinkedFolders: fault cases 4, 5 and 7.
-func TestLinkedFolders(t *testing.T) { testStrangeFolders(t) }
+// TestLinkedFolders: a link in the place of a folder is stray. Nothing in its target is read or written. Fault cases 4, 5
+// and 7 (docs/verified.md).
+func TestLinkedFolders(t *testing.T) { testLinkedFolders(t) }
 
-// testStrangeFolders replaces folders with links: nothing in their targets is read
-// or written.
-func testStrangeFolders(t *testing.T) {
+// testLinkedFolders is for tests that also run in a sandbox.
+func testLinkedFolders(t *testing.T) {
 	t.Helper()
 	for _, folder := range []string{"part/msg_1", "part", "message/ses_1", "message", "session/global", "session"} {
 		for _, inside := range []bool{true, false} {
@@ -135,12 +133,8 @@ func testStrangeFolders(t *testing.T) {
 			if !inside {
 				target = filepath.Join(storetest.FastDir(t), "moved")
 			}
-			if err := os.Rename(path, target); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(target, path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(path, target))
+			must(t, os.Symlink(target, path))
 			before, targets := storetest.Snapshot(t, root, ""), storetest.Snapshot(t, target, "")
 			heads, err := s.List(t.Context())
 			if err != nil || len(heads) == 0 || heads[0].ID != "ses_1" {
@@ -153,10 +147,12 @@ func testStrangeFolders(t *testing.T) {
 				stray = slices.Concat(stray, heads[1].Stray)
 			}
 			if !slices.ContainsFunc(stray, linked) {
-				t.Errorf("%s is a link, and nothing reports that: %+v, %+v", folder, heads, loaded)
+				t.Errorf("the link in the place of %s is not stray: %+v, %+v", folder, heads, loaded)
 			}
 			if strings.HasPrefix(folder, "part") {
-				wantRefused(t, s, folder, ops)
+				if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {
+					t.Errorf("with a link in the place of %s Prepare = %v, want a conflict", folder, err)
+				}
 			}
 			if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), targets) {
 				t.Errorf("%s: something was written", folder)
@@ -165,37 +161,22 @@ func testStrangeFolders(t *testing.T) {
 	}
 }
 
-func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
-	t.Helper()
-	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {
-		t.Errorf("with a link for %s Prepare = %v, want a conflict", folder, err)
-	}
-}
-
-// TestLinkMeanwhile moves a folder of records out of the tree between Prepare and Commit, and puts a link to it in its
-// place. Fault case 5.
+// TestLinkMeanwhile: if a folder of records is replaced by a link between Prepare and Commit, the change is aborted, and
+// nothing is written. Fault case 5 (docs/verified.md).
 func TestLinkMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	target := filepath.Join(storetest.FastDir(t), "moved")
-	if err := os.Rename(filepath.Join(root, "part/msg_1"), target); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(root, "part/msg_1")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(filepath.Join(root, "part/msg_1"), target))
+	must(t, os.Symlink(target, filepath.Join(root, "part/msg_1")))
 	before, targets := storetest.Snapshot(t, root, ".mend"), storetest.Snapshot(t, target, "")
 	out, err := s.Commit(t.Context(), staged)
 	if err != nil || out.State != change.Aborted || len(out.Conflicts) == 0 {
 		t.Errorf("Commit = %+v, %v, want %s with a conflict", out, err, change.Aborted)
 	}
-	if err := s.Discard(t.Context(), staged); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Discard(t.Context(), staged))
 	if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), targets) {
 		t.Error("something was written")
 	}
