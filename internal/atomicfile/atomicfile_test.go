@@ -35,6 +35,7 @@ func wantFile(t *testing.T, name, content string) {
 	}
 }
 
+// TestExchange: two files are swapped. If one is missing, nothing changes.
 func TestExchange(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(a, "x"), "1")
@@ -47,11 +48,12 @@ func TestExchange(t *testing.T) {
 	wantFile(t, filepath.Join(b, "y"), "1")
 	err := Exchange(da, "x", db, "none")
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Exchange with nothing = %v, want %v", err, os.ErrNotExist)
+		t.Errorf("Exchange with a missing file = %v, want %v", err, os.ErrNotExist)
 	}
 	wantFile(t, filepath.Join(a, "x"), "2")
 }
 
+// TestRenameNoReplace: an existing file is not replaced.
 func TestRenameNoReplace(t *testing.T) {
 	a := t.TempDir()
 	writeFile(t, filepath.Join(a, "x"), "1")
@@ -68,12 +70,11 @@ func TestRenameNoReplace(t *testing.T) {
 	wantFile(t, filepath.Join(a, "x"), "")
 	wantFile(t, filepath.Join(a, "z"), "1")
 	if err := RenameNoReplace(d, "none", d, "n"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("RenameNoReplace of nothing = %v, want %v", err, os.ErrNotExist)
+		t.Errorf("RenameNoReplace of a missing file = %v, want %v", err, os.ErrNotExist)
 	}
 }
 
-// TestUnsupported checks that every error by which a file system refuses a rename wraps
-// ErrUnsupported.
+// TestUnsupported: an error wraps ErrUnsupported if it means that the file system does not have the call.
 func TestUnsupported(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP} {
 		if err := linkError("exchange", "x", "y", errno); !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, errno) {
@@ -82,11 +83,12 @@ func TestUnsupported(t *testing.T) {
 	}
 	for _, errno := range []syscall.Errno{syscall.EXDEV, syscall.EACCES, syscall.EROFS, syscall.EIO} {
 		if err := linkError("exchange", "x", "y", errno); errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%v gives %v", errno, err)
+			t.Errorf("%v gives %v, which wraps %v", errno, err, errors.ErrUnsupported)
 		}
 	}
 }
 
+// TestRename: a file replaces another.
 func TestRename(t *testing.T) {
 	a := t.TempDir()
 	writeFile(t, filepath.Join(a, "x"), "1")
@@ -98,11 +100,11 @@ func TestRename(t *testing.T) {
 	wantFile(t, filepath.Join(a, "x"), "")
 	wantFile(t, filepath.Join(a, "y"), "1")
 	if err := Rename(d, "none", d, "y"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Rename of nothing = %v, want %v", err, os.ErrNotExist)
+		t.Errorf("Rename of a missing file = %v, want %v", err, os.ErrNotExist)
 	}
 }
 
-// TestBarrier waits for zero, a few and many files.
+// TestBarrier: Wait syncs any number of files, more than may be open at once.
 func TestBarrier(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{0, 1, maxOpen, maxOpen + 1, 3 * maxOpen} {
@@ -125,7 +127,7 @@ func createFile(t *testing.T, dir string, i int) *os.File {
 	return f
 }
 
-// TestBarrierError checks that Wait returns the first error.
+// TestBarrierError: Wait returns the error of a file that cannot be synced.
 func TestBarrierError(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{1, 3 * maxOpen} {
@@ -137,7 +139,7 @@ func TestBarrierError(t *testing.T) {
 			b.Add(createFile(t, dir, i))
 		}
 		if err := b.Wait(); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Wait for %d files more = %v, want the error of the file that failed", n, err)
+			t.Errorf("Wait for a closed file and %d others = %v, want %v", n, err, os.ErrClosed)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestReplace replaces a file only if it has the content that the caller knows.
+// TestReplace: a file is replaced only if it has the expected content, or is missing as expected, and never through a link.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "settings"), filepath.Join(dir, "link")
@@ -35,7 +35,7 @@ func TestReplace(t *testing.T) {
 		}
 		err := Replace(s.path, before, []byte(s.after), 0o640)
 		if (err != nil) != s.fails || s.fails && s.path == path && !errors.Is(err, errChanged) {
-			t.Errorf("step %d: %v, want an error: %t", i, err, s.fails)
+			t.Errorf("step %d: Replace = %v, want an error %t", i, err, s.fails)
 		}
 	}
 	wantFile(t, path, "second")
@@ -43,6 +43,6 @@ func TestReplace(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
-		t.Errorf("left over: %v, %v", entries, err)
+		t.Errorf("the folder has %v, %v, want the file and the link", entries, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-// TestWriteFile: regular files are replaced, and nothing else is.
+// TestWriteFile: a file is created or replaces a regular file, and nothing else.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -27,7 +27,7 @@ func TestWriteFile(t *testing.T) {
 		err := WriteFile(at(name), []byte("new"), 0o600)
 		var unsafe *ownfile.UnsafeError
 		if errors.As(err, &unsafe) != refused || !refused && err != nil {
-			t.Errorf("WriteFile(%s) = %v, refused: want %t", name, err, refused)
+			t.Errorf("WriteFile(%s) = %v, want refused %t", name, err, refused)
 		}
 		if !refused {
 			wantFile(t, at(name), "new")
@@ -37,19 +37,19 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(at("old")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("WriteFile with mode 0600 over a file with mode 0666 makes one with %v, %v", info.Mode(), err)
+		t.Errorf("after WriteFile with mode 0600 over a file with mode 0666 the mode is %v, %v", info.Mode(), err)
 	}
 	wantFile(t, at("target"), "target")
 	if to, err := os.Readlink(at("link")); err != nil || to != "target" {
-		t.Errorf("the link leads to %q (%v)", to, err)
+		t.Errorf("the link points to %q (%v)", to, err)
 	}
 	if err := WriteFile(at("none/new"), nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("WriteFile in a folder that is missing = %v", err)
+		t.Errorf("WriteFile in a missing folder = %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
-// TestWriteFileRemovesStaged: a later writer removes the staged files of killed writers, but no
-// file that another writer may still be writing, and no file with a similar name.
+// TestWriteFileRemovesStaged: WriteFile removes the staged files of killed writers, but no file that another writer may still
+// be writing, and no file with a similar name.
 func TestWriteFileRemovesStaged(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{".scan1": time.Hour, ".scan2": 0, ".index1": time.Hour, ".scan": time.Hour, ".scan.swp": time.Hour, ".scan1~": time.Hour} {
@@ -71,6 +71,6 @@ func TestWriteFileRemovesStaged(t *testing.T) {
 		left = append(left, e.Name())
 	}
 	if kept := []string{".index1", ".scan", ".scan.swp", ".scan1~", ".scan2", "scan"}; !slices.Equal(left, kept) {
-		t.Errorf("there are %q, want %q", left, kept)
+		t.Errorf("the folder has %q, want %q", left, kept)
 	}
 }

@@ -55,7 +55,7 @@ func openPages(file []byte) (*Snapshot, error) {
 
 var boltBuckets = []string{"small", "empty", "large"}
 
-// TestPages reads everything that bbolt wrote.
+// TestPages: Scan, Last and find return what bbolt wrote, and the structure of its file is sound.
 func TestPages(t *testing.T) {
 	s, err := openPages(boltFile(t))
 	if err != nil {
@@ -78,11 +78,11 @@ func TestPages(t *testing.T) {
 			return nil
 		})
 		if err != nil || i != n {
-			t.Errorf("%s: scan calls fn %d times, %v, want %d", name, i, err, n)
+			t.Errorf("%s: Scan calls fn %d times, %v, want %d", name, i, err, n)
 		}
 		last, ok, err := s.Last(name)
 		if err != nil || ok != (n > 0) || ok && !bytes.Equal(last.Key, boltKey(n-1)) {
-			t.Errorf("%s: last = %q, %t, %v", name, last.Key, ok, err)
+			t.Errorf("%s: Last = %q, %t, %v", name, last.Key, ok, err)
 		}
 		for _, i := range []int{0, 1, 2, n / 2, n - 1, n} {
 			if i < 0 {
@@ -100,11 +100,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	if _, err := s.bucket("other"); !errors.Is(err, errDamaged) {
-		t.Errorf("Bucket of a name that there is not = %v, want errDamaged", err)
+		t.Errorf("bucket of an unknown name = %v, want errDamaged", err)
 	}
 }
 
-// TestScan starts in the middle and ends early.
+// TestScan: Scan begins at the given key, and ends when fn returns an error.
 func TestScan(t *testing.T) {
 	s, err := openPages(boltFile(t))
 	if err != nil {
@@ -119,13 +119,13 @@ func TestScan(t *testing.T) {
 			return nil
 		})
 		if fmt.Sprint(got) != "[key 001234 key 001235]" || !errors.Is(err, want) {
-			t.Errorf("scan that ends with %v reads %q and returns %v", end, got, err)
+			t.Errorf("Scan with fn returning %v = %v after %q", end, err, got)
 		}
 	}
 }
 
-// Elements that overlap are damage: each could be as large as the page, and there can
-// be 65,535 of them.
+// TestElementsOverlap: elements that overlap are damage. Otherwise each of up to 65,535 elements could be as large as the
+// page.
 func TestElementsOverlap(t *testing.T) {
 	file := boltFile(t)
 	size := os.Getpagesize()
@@ -136,7 +136,7 @@ func TestElementsOverlap(t *testing.T) {
 		}
 		first := b[pageHeaderSize : pageHeaderSize+elemSize]
 		rest := size - pageHeaderSize - int(order.Uint32(first[4:])) - int(order.Uint32(first[8:]))
-		order.PutUint32(first[12:], uint32(rest)) // the first value is all that follows
+		order.PutUint32(first[12:], uint32(rest)) // the first value ends with the page
 		break
 	}
 	if err := readAll(file); !errors.Is(err, errDamaged) {
@@ -144,7 +144,7 @@ func TestElementsOverlap(t *testing.T) {
 	}
 }
 
-// TestDamagedPages changes bytes of the file: every call returns, and each error wraps errDamaged.
+// TestDamagedPages: after a change of any bytes every call returns, and each error wraps errDamaged.
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	file := boltFile(t)
@@ -163,9 +163,8 @@ func TestDamagedPages(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d damages found", found, tries)
 	if found < tries/10 {
-		t.Errorf("only %d of %d damages were found", found, tries)
+		t.Errorf("damage was found in %d of %d files", found, tries)
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// stranger is a user who is neither root nor the one who runs the tests.
+// stranger is the id of a user who is neither root nor the user who runs the tests.
 const stranger = 4242
 
-// place is a folder with a file, a link and more in it.
-func place(t *testing.T) func(name string) string {
+// makeFiles creates files, folders and links of many kinds, and returns a function that maps a name to its path.
+func makeFiles(t *testing.T) func(name string) string {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -62,13 +62,12 @@ func place(t *testing.T) func(name string) string {
 	return at
 }
 
-// theirs reports whether the row needs files of another user, which only root can
-// make.
+// theirs reports whether the name is a file of another user, which only root can create.
 func theirs(name string) bool { return strings.Contains(name, "their") }
 
-// Each way to open a file, on each kind of file. "" stands for no error.
+// TestOpen: each way to open a file accepts only the kinds of files that are safe for it, and changes no other file.
 func TestOpen(t *testing.T) {
-	at := place(t)
+	at := makeFiles(t)
 	read := func(path string) (*os.File, error) { return Open(path, os.O_RDONLY) }
 	write := func(path string) (*os.File, error) { return Open(path, os.O_RDWR|os.O_CREATE) }
 	add := func(path string) (*os.File, error) { return Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE) }
@@ -79,7 +78,7 @@ func TestOpen(t *testing.T) {
 		}
 		return l.File(), nil
 	}
-	for name, want := range map[string][3]string{ // of mend's own, plain, settings
+	for name, want := range map[string][3]string{ // the errors for mend's own files, OpenPlain and OpenSettings; "" for none
 		"file":           {"", "", ""},
 		"readable":       {"", "", ""},
 		"group":          {"other users (-rw-rw----): to fix it, run: chmod go-w", "", ""},
@@ -113,39 +112,38 @@ func TestOpen(t *testing.T) {
 			if err == nil {
 				f.Close()
 			}
-			var unsafe *UnsafeError
 			switch {
 			case (err == nil) != (open.want == ""), err != nil && !strings.Contains(err.Error(), open.want):
 				t.Errorf("%s of %q = %v, want %q", how, name, err, open.want)
-			case strings.Contains(open.want, "repair") && !errors.As(err, &unsafe):
+			case strings.Contains(open.want, "to fix it, run") && !errors.As(err, new(*UnsafeError)):
 				t.Errorf("%s of %q = %T, want an *UnsafeError", how, name, err)
 			}
 			if after, err := os.Lstat(at(name)); err != nil || open.want != "" && after.Mode() != before.Mode() {
-				t.Errorf("%s of %q made the mode %v of %v (%v)", how, name, after.Mode(), before.Mode(), err)
+				t.Errorf("%s of %q changed the mode from %v to %v (%v)", how, name, before.Mode(), after.Mode(), err)
 			}
 		}
 	}
 	if info, err := os.Stat(at("target")); err != nil || info.Mode().Perm() != 0o644 || info.Size() != 4 {
-		t.Errorf("where a link led is now %v (%v)", info, err)
+		t.Errorf("the target of a link is now %v (%v)", info, err)
 	}
 	if info, err := os.Stat(at("readable")); err != nil || info.Mode().Perm() != ownMode {
 		t.Errorf("a file of mend's own, opened for writing, is now %v (%v), want %v", info, err, ownMode)
 	}
 }
 
-// TestReadAtMost checks that a file is read up to a maximum size.
+// TestReadAtMost: a file of the maximum size is read, and a longer one is refused.
 func TestReadAtMost(t *testing.T) {
 	for _, n := range []int{10, 11} {
 		data, err := ReadAtMost(strings.NewReader(strings.Repeat("x", n)), 10)
 		if n == 10 && (err != nil || len(data) != n) || n > 10 && (err == nil || !strings.Contains(err.Error(), "longer than")) {
-			t.Errorf("ReadAtMost of %d bytes = %d bytes, %v, at most 10 are wanted", n, len(data), err)
+			t.Errorf("ReadAtMost(10) of %d bytes = %d bytes, %v", n, len(data), err)
 		}
 	}
 }
 
-// A folder of mend's own must be a real folder of the user; a folder above it may be a link to one.
+// TestDir: a folder of mend's own must be a real folder of the user. A folder above it may be a link to one.
 func TestDir(t *testing.T) {
-	at := place(t)
+	at := makeFiles(t)
 	for name, want := range map[string]string{
 		"folder":              "",
 		"plain folder":        "",
@@ -175,7 +173,7 @@ func TestDir(t *testing.T) {
 		}
 	}
 	if err := CheckDir(at("none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("CheckDir of nothing = %v, want %v", err, fs.ErrNotExist)
+		t.Errorf("CheckDir of a missing folder = %v, want %v", err, fs.ErrNotExist)
 	}
 	const want = "file, and must be a folder: to fix it, run: mv"
 	if err := CheckDir(at("file/below/mend")); err == nil || !strings.Contains(err.Error(), want) {
@@ -183,9 +181,10 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// A lock also excludes another open file of the same process, and ends with Close.
+// TestAcquire: a lock excludes other open files, even of the same process, and ends with Close. Shared locks do not exclude
+// each other.
 func TestAcquire(t *testing.T) {
-	at := place(t)
+	at := makeFiles(t)
 	acquire := func(shared bool) (*Lock, error) { return Acquire(at("locked"), os.O_RDWR, shared, 0) }
 	for _, c := range []struct {
 		held, wanted bool // shared
@@ -197,7 +196,7 @@ func TestAcquire(t *testing.T) {
 		}
 		other, err := acquire(c.wanted)
 		if !errors.Is(err, c.want) {
-			t.Errorf("Acquire(shared %t) beside one (shared %t) = %v, want %v", c.wanted, c.held, err, c.want)
+			t.Errorf("Acquire(shared %t) beside a lock (shared %t) = %v, want %v", c.wanted, c.held, err, c.want)
 		}
 		if err == nil {
 			err = other.Close()
@@ -210,7 +209,7 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
-// The printed text can be pasted into a shell.
+// TestQuote: a quoted path can be pasted into a shell.
 func TestQuote(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/a/.local/state": "/home/a/.local/state", "/a b": "'/a b'", "-rf": "'./-rf'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "~": "'~'",
