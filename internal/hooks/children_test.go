@@ -15,7 +15,7 @@ import (
 	"mend/internal/live"
 )
 
-// childSteps runs the policy over events, each "seconds event", with After = 120 s, and returns its actions
+// childSteps passes steps, each "SECONDS EVENT [ARGUMENT]", to the policy, with After = 120 s, and returns its actions
 // with their times.
 func childSteps(t *testing.T, reaction, steps string) string {
 	t.Helper()
@@ -24,17 +24,17 @@ func childSteps(t *testing.T, reaction, steps string) string {
 	var lines []string
 	for step := range strings.SplitSeq(steps, "; ") {
 		var at int64
-		var what, status string
-		if n, _ := fmt.Sscan(step, &at, &what, &status); n < 2 {
+		var kind, arg string
+		if n, _ := fmt.Sscan(step, &at, &kind, &arg); n < 2 {
 			t.Fatalf("step %q", step)
 		}
 		e := childEvent{at: at * 1000, session: "ses_child", parent: "ses_parent", title: "look", active: true}
-		switch what {
+		switch kind {
 		case "tick":
 			e = childEvent{at: e.at}
 		case "delta":
 		case "tool":
-			e.call, e.status, e.doing = "c1", status, "bash "+status
+			e.call, e.status, e.doing = "c1", arg, "bash "+arg
 		case "retry":
 			e.until = e.at + 300_000
 		case "updated":
@@ -46,19 +46,20 @@ func childSteps(t *testing.T, reaction, steps string) string {
 		case "other":
 			e = childEvent{at: e.at, session: "ses_other", ended: true}
 		case "again": // the same parent starts another subagent
-			e.session = "ses_child" + status
+			e.session = "ses_child" + arg
 		}
 		var actions []action
 		s, actions = watchChildren(s, e, o)
 		for _, a := range actions {
-			kind := map[actionKind]string{actToast: "toast", actAbort: "abort", actPrompt: "prompt"}[a.kind]
-			lines = append(lines, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session, "ses_")))
+			verb := map[actionKind]string{actToast: "toast", actAbort: "abort", actPrompt: "prompt"}[a.kind]
+			lines = append(lines, fmt.Sprintf("%d %s %s", at, verb, strings.TrimPrefix(a.session, "ses_")))
 		}
 	}
 	return strings.Join(lines, ", ")
 }
 
-// TestWatchChildren checks when a subagent counts as stuck, and what is done then.
+// TestWatchChildren: a subagent counts as stuck after 120 s without an event and without a running tool. Then the set
+// action follows.
 func TestWatchChildren(t *testing.T) {
 	for _, c := range []struct{ name, action, steps, want string }{
 		{"silent", StuckNotify, "0 delta; 119 tick; 120 tick", "120 toast child"}, // #4528, #5971: the user was never told that a subagent had stopped
@@ -66,10 +67,10 @@ func TestWatchChildren(t *testing.T) {
 		{"a running tool", StuckNotify, "0 tool running; 9999 tick", ""},
 		{"a tool that waits for its input", StuckNotify, "0 tool pending; 120 tick", "120 toast child"},
 		{"a tool has ended", StuckNotify, "0 tool running; 300 tool completed; 400 tick; 420 tick", "420 toast child"},
-		{"the provider said when", StuckNotify, "0 retry; 300 tick; 419 tick; 420 tick", "420 toast child"},
+		{"the provider named the time of the next try", StuckNotify, "0 retry; 300 tick; 419 tick; 420 tick", "420 toast child"},
 		{"cool-down", StuckNotify, "0 delta; 120 tick; 130 tick; 419 tick; 420 tick", "120 toast child, 420 toast child"},
 		{"it has ended", StuckNotify, "0 delta; 1 idle; 120 tick", ""}, // #5240: finished subagents are not woken
-		{"its title is set when it has ended", StuckNotify, "0 delta; 1 idle; 2 updated; 122 tick", ""},
+		{"its title is set after it has ended", StuckNotify, "0 delta; 1 idle; 2 updated; 122 tick", ""},
 		{"the parent has ended", StuckNotify, "0 delta; 1 parent; 120 tick", ""},
 		{"another session has ended", StuckNotify, "0 delta; 1 other; 120 tick", "120 toast child"},
 		{"abort", StuckAbort, "0 delta; 120 tick", "120 abort child, 120 toast child"}, // #1769: users want it ended, not a note
@@ -79,11 +80,11 @@ func TestWatchChildren(t *testing.T) {
 			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 371 abort child3, 371 toast child3",
 		},
 		{
-			"also in other turns of the parent: the prompt begins one", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 251 parent; 260 again 3; 380 tick",
+			"retry, at most twice, although each prompt begins a turn of the parent", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 251 parent; 260 again 3; 380 tick",
 			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 380 abort child3, 380 toast child3",
 		},
 		{
-			"later again", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 2000 again 3; 2120 tick",
+			"retry again after half an hour", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 2000 again 3; 2120 tick",
 			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 2120 abort child3, 2120 toast child3, 2120 prompt parent",
 		},
 	} {
@@ -93,8 +94,8 @@ func TestWatchChildren(t *testing.T) {
 	}
 }
 
-// TestWatchChildrenRecorded checks with events of real programs that a subagent whose tool runs for three
-// seconds is not stuck, and that one whose model is silent for eight seconds is.
+// TestWatchChildrenRecorded: in the events of the real programs a subagent whose tool runs for three seconds is not
+// stuck, and one whose model is silent for eight seconds is.
 func TestWatchChildrenRecorded(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "subagents_*.jsonl"))
 	if err != nil || len(paths) != 3 {
@@ -138,7 +139,7 @@ func (s *childState) newest() int64 {
 	return newest
 }
 
-// TestStuckText checks that a toast has at most 15 words, whatever the task's name.
+// TestStuckText: a toast has at most 15 words, whatever the name of the task.
 func TestStuckText(t *testing.T) {
 	long := child{title: "look at all of the files here (@general subagent)", doing: "todowrite completed"}
 	for _, action := range []string{StuckNotify, StuckAbort, StuckRetry} {
@@ -154,7 +155,8 @@ func TestStuckText(t *testing.T) {
 	}
 }
 
-// TestChildWatch checks that actions are carried out only if the agent reports that it works in the session.
+// TestChildWatch: a subagent is ended only if the agent reports that its session is busy, and its parent is prompted
+// later.
 func TestChildWatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string

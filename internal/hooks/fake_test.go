@@ -22,18 +22,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeAgent is an agent and a store with one session. It records its calls in order.
 type fakeAgent struct {
-	live.Repairer // for the methods that no hook calls
+	live.Repairer // has the methods that no hook calls
 
 	mu       sync.Mutex
 	calls    []string
 	messages []live.Message
 	busy     bool
-	errors   map[string]error // by verb
+	errors   map[string]error // by the first word of a call
 	prompts  []live.Prompt
 	toasts   []live.Toast
 	models   []live.Model
 	parent   string
-	silent   bool // Publish, Models and Parent are not recorded
+	silent   bool // Publish is not recorded
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {

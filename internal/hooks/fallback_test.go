@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ var (
 	three = live.Model{ProviderID: "anthropic", ModelID: "claude-three"}
 )
 
-// testPolicy continues with claude-two, then with claude-three.
+// testPolicy returns a policy that continues with claude-two, then with claude-three.
 func testPolicy() FallbackPolicy {
 	return FallbackPolicy{
 		Models: []live.Model{two, three}, Codes: []int{429, 500, 502, 503, 504, 529},
@@ -46,7 +45,7 @@ func newFallbackRun(p FallbackPolicy) *fallbackRun {
 	return &fallbackRun{policy: p, now: time.UnixMilli(1_790_000_000_000), cooling: map[string]time.Time{}}
 }
 
-// step passes one event, a tenth of a second after the one before.
+// step passes one event, by default a tenth of a second after the event before.
 func (r *fallbackRun) step(e fallbackEvent) {
 	if e.at.IsZero() {
 		r.now = r.now.Add(100 * time.Millisecond)
@@ -74,8 +73,8 @@ func (r *fallbackRun) step(e fallbackEvent) {
 	}
 }
 
-// TestFallbackRecorded passes the events of the real OpenCode to the policy: a prompt to claude-fake fails,
-// the turn is aborted if it continues, and a prompt to claude-two follows.
+// TestFallbackRecorded: in the events of the real OpenCode a prompt to claude-fake fails. The policy aborts the turn if
+// it continues, and then sends a prompt to claude-two.
 func TestFallbackRecorded(t *testing.T) {
 	p := testPolicy()
 	p.Codes = append(p.Codes, 401)
@@ -96,7 +95,7 @@ func TestFallbackRecorded(t *testing.T) {
 					if !ok {
 						t.Fatalf("event %d %s is ignored", n, e.Properties)
 					}
-					if n == 0 { // the recording's clock
+					if n == 0 { // begin at the time of the recording
 						r.now = fe.message.CreationTime()
 					}
 					fe.at = time.Time{}
@@ -117,32 +116,20 @@ func TestFallbackRecorded(t *testing.T) {
 	}
 }
 
-// recordedEvents returns a sequence in testdata/fallback, which TestRecordFallback in
-// cmd/mend has recorded.
-func recordedEvents(t *testing.T, name string) (all []live.Event) {
+// recordedEvents returns the events that TestRecordFallback in cmd/mend has recorded under a name.
+func recordedEvents(t *testing.T, name string) []live.Event {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "fallback", name+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		var e live.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
-	return all
+	return recordedLines[live.Event](t, filepath.Join("testdata", "fallback", name+".jsonl"))
 }
 
-// userPrompt is a prompt of the user or of the policy, the nth message of the session.
+// userPrompt returns a prompt of the user or of the policy, the nth message of the session.
 func userPrompt(n int, m live.Model) fallbackEvent {
 	i := live.Info{ID: fmt.Sprintf("msg_%d", n), Role: "user", Agent: "build", Model: &m}
 	i.Time.CreationTime = float64(n)
 	return fallbackEvent{kind: sawPrompt, message: i}
 }
 
-// answer is an assistant message that answers the prompt n.
+// answer returns an assistant message that answers the prompt n.
 func answer(n int, finish any, e string) fallbackEvent {
 	i := live.Info{ID: fmt.Sprintf("msg_%d", n+1), ParentID: fmt.Sprintf("msg_%d", n), Role: "assistant", Finish: finish}
 	i.Time.Completed = 1.0
@@ -161,11 +148,12 @@ func tool(id, status string) fallbackEvent {
 	return e
 }
 
-// step is a part of a message without content, text is a part with content.
+// step returns a part without content.
 func step(message string) fallbackEvent {
 	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_s", MessageID: message, Type: "step-start"}}
 }
 
+// text returns a part with content.
 func text(message string) fallbackEvent {
 	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_t", MessageID: message, Type: "text"}}
 }
@@ -175,34 +163,42 @@ func (e fallbackEvent) withID(id string) fallbackEvent { e.message.ID = id; retu
 func question(m live.Model, named bool) fallbackEvent {
 	return fallbackEvent{kind: sawQuestion, model: m, agent: "build", named: named}
 }
+
 func inChild(e fallbackEvent) fallbackEvent { e.child = true; return e }
+
 func eventAfter(r *fallbackRun, d time.Duration, e fallbackEvent) fallbackEvent {
 	e.at = r.now.Add(d)
 	return e
 }
 
+// apiError returns an error of a provider with its status code.
+func apiError(code int, text string) string {
+	return fmt.Sprintf(`{"name":"APIError","data":{"message":%q,"statusCode":%d}}`, text, code)
+}
+
 const (
 	aborted    = `{"name":"MessageAbortedError","data":{"message":"The operation was aborted."}}`
-	limited    = `{"name":"APIError","data":{"message":"slow down","statusCode":429}}`
 	overflowed = `{"name":"ContextOverflowError","data":{"message":"prompt is too long","statusCode":400}}`
-	fiveHund   = `{"name":"APIError","data":{"message":"a request has at most 500 images","statusCode":400}}`
 )
 
 var (
+	limited   = apiError(429, "slow down")
+	maxImages = apiError(400, "a request has at most 500 images")
+
 	nowBusy = fallbackEvent{kind: sawBusy}
 	nowIdle = fallbackEvent{kind: sawIdle}
 )
 
-// abortEvents returns the events after an abort: 1.18.33 reports none, 1.1.53 an error.
+// abortEvents returns the events after an abort of the prompt n: the end of its answer, without an error.
 func abortEvents(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
 
-// switchEvents returns the events of a turn: model fails, and next continues.
+// switchEvents returns the events of a turn in which model fails and next continues.
 func switchEvents(model, next live.Model) []fallbackEvent {
 	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
 	return append(append(all, abortEvents(1)...), userPrompt(3, next), nowBusy)
 }
 
-// TestFallback checks the behaviour of the policy, row by row. Rows with an issue number are complaints about
+// TestFallback: these events lead to these actions of the policy. Rows with an issue number are complaints about
 // oh-my-opencode that do not apply to mend.
 func TestFallback(t *testing.T) {
 	const toTwo = "toast: claude-fake failed: 429. claude-two continues the turn."
@@ -212,23 +208,23 @@ func TestFallback(t *testing.T) {
 		name   string
 		policy func(*FallbackPolicy)
 		events []fallbackEvent
-		then   func(*fallbackRun) // more events, which depend on the time
+		then   func(*fallbackRun) // passes more events, which depend on the time
 		want   []string
 	}{
 		{name: "answers without content, for which OpenCode asks again without end (#7133)", events: []fallbackEvent{
 			userPrompt(1, fake), text("msg_1"), nowBusy, step("msg_2"), answer(1, "unknown", ""), answer(1, "unknown", ""), step("msg_3"), answer(1, "unknown", "").withID("msg_3"),
 			answer(1, "unknown", "").withID("msg_4"), answer(1, nil, "").withID("msg_5"), nowIdle,
 		}, want: []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn."}},
-		{name: "one, and the turn is over (#7133)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, step("msg_2"), answer(1, "unknown", ""), nowIdle}, want: []string{
+		{name: "one answer without content ends the turn (#7133)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, step("msg_2"), answer(1, "unknown", ""), nowIdle}, want: []string{
 			cool(fake), "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn.",
 		}},
-		{name: "one with content, and the turn is over", events: []fallbackEvent{userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), nowIdle}},
-		{name: "one, and an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, nil, "").withID("msg_3"), nowIdle}},
-		{name: "two, and an answer", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, "unknown", "").withID("msg_3"), text("msg_4"), answer(1, "stop", "").withID("msg_4"), nowIdle}},
-		{name: "answers with content and no reason for the end", events: []fallbackEvent{
+		{name: "one answer with content ends the turn", events: []fallbackEvent{userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), nowIdle}},
+		{name: "one answer without content, and an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, nil, "").withID("msg_3"), nowIdle}},
+		{name: "two answers without content, and one with content", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, "unknown", "").withID("msg_3"), text("msg_4"), answer(1, "stop", "").withID("msg_4"), nowIdle}},
+		{name: "answers with content and without a finish reason", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), text("msg_3"), answer(1, "unknown", "").withID("msg_3"), tool("prt_1", "completed"), answer(1, "unknown", "").withID("msg_4"), text("msg_5"), answer(1, "unknown", "").withID("msg_5"),
 		}},
-		{name: "each prompt begins the time of silence again (#7659)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+		{name: "each prompt restarts the time of silence (#7659)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Minute, userPrompt(3, fake)))
 			r.step(eventAfter(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
 			r.step(eventAfter(r, time.Minute, fallbackEvent{kind: sawTime}))
@@ -299,23 +295,23 @@ func TestFallback(t *testing.T) {
 			events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")},
 			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available. OpenCode tries it again."},
 		},
-		{name: "a number in the text is no code", events: []fallbackEvent{userPrompt(1, fake), failure(fiveHund), answer(1, nil, fiveHund), nowIdle}},
-		{name: "a code that is not listed", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"messages.1: content is not supported by this model","statusCode":400}}`)}},
-		{name: "a page that is not there", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Not Found","statusCode":404}}`)}},
-		{name: "a text about models in an error of the content", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"This model does not support assistant message prefill.","statusCode":400}}`)}},
-		{name: "a rejected key", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401}}`)}, want: []string{cool(fake)}},
-		{name: "a rejected key, Gemini", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"API key not valid. Please pass a valid API key.","statusCode":400}}`)}, want: []string{cool(fake)}},
-		{name: "a rejected key, Bedrock", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"The security token included in the request is invalid.","statusCode":403}}`)}, want: []string{cool(fake)}},
-		{name: "an unknown model, Anthropic", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"model: claude-fake","statusCode":404}}`)}, want: []string{cool(fake)}},
-		{name: "an unknown model, OpenAI", events: []fallbackEvent{userPrompt(1, fake), failure("{\"name\":\"APIError\",\"data\":{\"message\":\"The model `gpt-0` does not exist or you do not have access to it.\",\"statusCode\":404}}")}, want: []string{cool(fake)}},
-		{name: "an unknown model, Gemini", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"models/gemini-0 is not found for API version v1beta, or is not supported for generateContent.","statusCode":404}}`)}, want: []string{cool(fake)}},
-		{name: "an unknown model, OpenRouter", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"a/b is not a valid model ID","statusCode":400}}`)}, want: []string{cool(fake)}},
-		{name: "an unknown model, Bedrock", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"The provided model identifier is invalid.","statusCode":400}}`)}, want: []string{cool(fake)}},
-		{name: "an unknown model, Copilot", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"The requested model is not supported.","statusCode":400}}`)}, want: []string{cool(fake)}},
-		{name: "a code that is not listed, that can be sent again", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":500,"isRetryable":true}}`)}},
+		{name: "a number in the text is not a code", events: []fallbackEvent{userPrompt(1, fake), failure(maxImages), answer(1, nil, maxImages), nowIdle}},
+		{name: "a code that is not listed", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "messages.1: content is not supported by this model"))}},
+		{name: "an address that does not exist", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(404, "Not Found"))}},
+		{name: "an error of the content that mentions the model", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "This model does not support assistant message prefill."))}},
+		{name: "a rejected key", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(401, "invalid x-api-key"))}, want: []string{cool(fake)}},
+		{name: "a rejected key, Gemini", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "API key not valid. Please pass a valid API key."))}, want: []string{cool(fake)}},
+		{name: "a rejected key, Bedrock", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(403, "The security token included in the request is invalid."))}, want: []string{cool(fake)}},
+		{name: "an unknown model, Anthropic", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(404, "model: claude-fake"))}, want: []string{cool(fake)}},
+		{name: "an unknown model, OpenAI", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(404, "The model `gpt-0` does not exist or you do not have access to it."))}, want: []string{cool(fake)}},
+		{name: "an unknown model, Gemini", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(404, "models/gemini-0 is not found for API version v1beta, or is not supported for generateContent."))}, want: []string{cool(fake)}},
+		{name: "an unknown model, OpenRouter", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "a/b is not a valid model ID"))}, want: []string{cool(fake)}},
+		{name: "an unknown model, Bedrock", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "The provided model identifier is invalid."))}, want: []string{cool(fake)}},
+		{name: "an unknown model, Copilot", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "The requested model is not supported."))}, want: []string{cool(fake)}},
+		{name: "a retryable error with a code that is not listed", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":500,"isRetryable":true}}`)}},
 		{name: "a text of a code that is not listed", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), retry("Provider is overloaded"), retry("Internal Server Error")}},
 		{name: "a request that is too long", events: []fallbackEvent{userPrompt(1, fake), failure(overflowed)}},
-		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
+		{name: "an answer with the words of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
 		{name: "free usage, in the status (#6636)", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), retry("Free usage exceeded")}, want: []string{cool(fake), "end the turn"}},
 		{name: "a full queue, in the status (#6636)", events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("Streaming response failed: [503] The request queue is full.")}, abortEvents(1)...), want: []string{
 			cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 503. claude-two continues the turn.",
@@ -323,21 +319,21 @@ func TestFallback(t *testing.T) {
 		{name: "a server's error in a stream (#3799)", events: []fallbackEvent{
 			userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"{\"type\":\"error\",\"error\":{\"type\":\"server_error\",\"message\":\"An error occurred while processing your request.\"}}"}}`),
 		}, want: []string{cool(fake)}},
-		{name: "free usage, in the error", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Free usage exceeded","statusCode":402}}`)}, want: []string{cool(fake)}},
-		{name: "a used-up balance", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Your credit balance is too low to access the API","statusCode":400}}`)}, want: []string{cool(fake)}},
+		{name: "free usage, in the error", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), failure(apiError(402, "Free usage exceeded"))}, want: []string{cool(fake)}},
+		{name: "a used-up balance", events: []fallbackEvent{userPrompt(1, fake), failure(apiError(400, "Your credit balance is too low to access the API"))}, want: []string{cool(fake)}},
 		{name: "an unknown model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"Model not found: anthropic/claude-fake."}}`)}, want: []string{cool(fake)}},
 		{name: "a provider without a key", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"ProviderAuthError","data":{"providerID":"anthropic","message":"x"}}`)}, want: []string{cool(fake)}},
 		{name: "a broken stream", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"}}`)}, want: []string{cool(fake)}},
-		{name: "an error that is no failure of the model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"boom"}}`), failure(`7`), failure(``)}},
+		{name: "an error without a cause in the model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"boom"}}`), failure(`7`), failure(``)}},
 		{name: "the provider asks for an hour", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":429,"responseHeaders":{"retry-after":"3600"}}}`)}, want: []string{"cool claude-fake 1h0m0s"}},
 		{
-			name: "a tool that runs is not interrupted", events: []fallbackEvent{userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_2", "running"), retry("rate limit"), tool("prt_1", "completed"), retry("rate limit"), tool("prt_2", "error"), retry("rate limit")},
+			name: "a running tool is not interrupted", events: []fallbackEvent{userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_2", "running"), retry("rate limit"), tool("prt_1", "completed"), retry("rate limit"), tool("prt_2", "error"), retry("rate limit")},
 			want: []string{cool(fake), "end the turn"},
 		},
-		{name: "a step in which a tool ran is not sent to another model, which would call it again", events: []fallbackEvent{
+		{name: "a step in which a tool ran is not sent to another model, which would call the tool again", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_1", "completed"), failure(limited), nowIdle, answer(1, nil, limited), nowIdle, nowIdle,
 		}, want: []string{cool(fake), "toast: Failed during a tool call: 429. Check its effects, then send a prompt."}},
-		{name: "the step after it is", events: []fallbackEvent{
+		{name: "the step after a tool call is sent to another model", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "silence, also of a main session (#4528, #6534)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
@@ -353,10 +349,10 @@ func TestFallback(t *testing.T) {
 		{name: "silence of an idle session", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}, then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Hour, fallbackEvent{kind: sawTime}))
 		}},
-		{name: "silence does not matter", policy: func(p *FallbackPolicy) { p.Silence = 0 }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+		{name: "silence is allowed", policy: func(p *FallbackPolicy) { p.Silence = 0 }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Hour, fallbackEvent{kind: sawTime}))
 		}},
-		{name: "the next model says nothing either", events: switchEvents(fake, two), then: func(r *fallbackRun) {
+		{name: "the next model is silent, too", events: switchEvents(fake, two), then: func(r *fallbackRun) {
 			r.step(eventAfter(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
@@ -367,7 +363,7 @@ func TestFallback(t *testing.T) {
 			name: "the prompt fails", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, abortEvents(1)...), fallbackEvent{kind: sawFailure}),
 			want: append(slices.Clone(oneSwitch), "toast: claude-two did not continue the turn. Send your prompt again."),
 		},
-		{name: "a subagent is not ended and not woken (#5240)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, inChild(retry("rate limit")), answer(1, "stop", ""), nowIdle}, want: []string{cool(fake)}},
+		{name: "a subagent is not ended and gets no prompt (#5240)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, inChild(retry("rate limit")), answer(1, "stop", ""), nowIdle}, want: []string{cool(fake)}},
 		{
 			name: "an agent that ends with its turn", policy: func(p *FallbackPolicy) { p.KeepTurns = true }, events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), question(fake, false)},
 			want: []string{cool(fake), "set claude-two", "toast: claude-fake failed a short time ago. This prompt goes to claude-two."},
@@ -381,13 +377,13 @@ func TestFallback(t *testing.T) {
 		{name: "a prompt after the cool-down (#3984)", events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Minute, question(fake, true)))
 		}, want: oneSwitch},
-		{name: "a model that the user picks is used (#5816)", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true)), want: oneSwitch},
-		{name: "so is one that failed a short time ago", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true), question(fake, true)), want: oneSwitch},
+		{name: "a model that the user chooses is used (#5816)", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true)), want: oneSwitch},
+		{name: "a model that the user chooses is used although it failed a short time ago", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true), question(fake, true)), want: oneSwitch},
 		{name: "the policy's own prompt is not changed", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, abortEvents(1)...), question(two, true)), want: oneSwitch},
-		{name: "a prompt that names no model stays with the next one", events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
+		{name: "a prompt without a model stays with the next model", events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Minute, question(two, false)))
 		}, want: oneSwitch},
-		{name: "or returns to the first", policy: func(p *FallbackPolicy) { p.Restore = true }, events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
+		{name: "a prompt without a model returns to the first model, if set", policy: func(p *FallbackPolicy) { p.Restore = true }, events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
 			r.step(eventAfter(r, time.Second, question(two, false)))
 			r.step(eventAfter(r, time.Minute, question(two, false)))
 		}, want: append(slices.Clone(oneSwitch), "set claude-fake")},
@@ -415,8 +411,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// The prompt that continues a turn keeps the user's settings (#2621), with the variant of the chain if it
-// names one, and is not shown as the user's (#4085).
+// TestContinuation: the prompt that continues a turn keeps the user's settings (#2621), has the variant of the chain if
+// the chain names one, and is not shown as the user's (#4085).
 func TestContinuation(t *testing.T) {
 	for _, variant := range []string{"", "low"} {
 		next := live.Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}
@@ -433,6 +429,7 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
+// TestParseModel: a model is "PROVIDER/MODEL", with an optional variant in parentheses.
 func TestParseModel(t *testing.T) {
 	for text, want := range map[string]live.Model{
 		"anthropic/claude-opus-4-5":  {ProviderID: "anthropic", ModelID: "claude-opus-4-5"},
@@ -450,7 +447,7 @@ func TestParseModel(t *testing.T) {
 	}
 }
 
-// watchRecorded passes recorded events to the hooks, up to the first that contains until.
+// watchRecorded passes recorded events to the hooks, up to the first event that contains until.
 func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	t.Helper()
 	h := New(f.watch(), f, Options{Fallback: testPolicy()})
@@ -469,7 +466,7 @@ func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	<-done
 }
 
-// TestFallbackWatch passes the events of the real OpenCode to the hooks, and checks their actions.
+// TestFallbackWatch: with the events of the real OpenCode the hooks make these calls.
 func TestFallbackWatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -478,14 +475,14 @@ func TestFallbackWatch(t *testing.T) {
 		toast  string
 	}{
 		{"continued", func(*fakeAgent) {}, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "claude-two continues the turn"},
-		{"another mend was faster", func(f *fakeAgent) {
+		{"another process of mend was faster", func(f *fakeAgent) {
 			newer := live.Message{Info: live.Info{ID: "msg_3", SessionID: "ses_1", Role: "user"}}
 			newer.Info.Time.CreationTime = 4_000_000_000_000
 			f.messages = []live.Message{newer}
 		}, map[string]int{"abort": 0, "prompt": 0, "toast": 0}, ""},
 		{"the abort fails", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, map[string]int{"abort": 1, "prompt": 0, "toast": 0}, ""},
 		{"the prompt fails", func(f *fakeAgent) { f.errors = map[string]error{"prompt": errTest} }, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "Send your prompt again"},
-		{"it stays busy (#5784, #5109)", func(f *fakeAgent) { f.busy = true }, map[string]int{"abort": 1, "prompt": 0, "toast": 1}, "Send your prompt again"},
+		{"the session stays busy (#5784, #5109)", func(f *fakeAgent) { f.busy = true }, map[string]int{"abort": 1, "prompt": 0, "toast": 1}, "Send your prompt again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -505,16 +502,16 @@ func TestFallbackWatch(t *testing.T) {
 	}
 }
 
-// TestFallbackLearns checks that the policy never uses an unknown model, and that it does not end the turn of a
-// subagent.
-func TestFallbackLearns(t *testing.T) {
+// TestFallbackAsks: the policy uses only models that the agent has, if the agent can list them, and does not end the
+// turn of a subagent.
+func TestFallbackAsks(t *testing.T) {
 	for _, c := range []struct {
 		name, parent string
 		errors       map[string]error
 		want         string // the model of the prompt
 	}{
 		{name: "the agent's models", want: "claude-three"},
-		{name: "the agent does not say", errors: map[string]error{"models": errTest, "parent": errTest}, want: "claude-two"},
+		{name: "the agent cannot list them", errors: map[string]error{"models": errTest, "parent": errTest}, want: "claude-two"},
 		{name: "a subagent", parent: "ses_0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -533,7 +530,7 @@ func TestFallbackLearns(t *testing.T) {
 	}
 }
 
-// TestFallbackPublishes checks that other plugins get the start and the end of a change of the model.
+// TestFallbackPublishes: other plugins get the start and the end of a change of the model.
 func TestFallbackPublishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeAgent{}
@@ -546,7 +543,7 @@ func TestFallbackPublishes(t *testing.T) {
 	})
 }
 
-// TestFallbackToasts checks that a toast has at most 15 words.
+// TestFallbackToasts: a toast has at most 15 words.
 func TestFallbackToasts(t *testing.T) {
 	for _, why := range []string{"429", "quota used up", "silent for 2m0s", emptyAnswers} {
 		for _, text := range []string{switchedText(fake, why, two), usedUpText(fake, why, true), lostResultsText(why), avoidedText(fake, two), notContinuedText(two)} {

@@ -9,9 +9,9 @@ import (
 	"mend/internal/live"
 )
 
-// TestExplainToolErrors checks which calls of the real programs get an instruction. The calls failed, so
-// OpenCode called no hook for them (opencode #27900, #48085): 21 to 23 and 29 guess the content of the file
-// (opencode #30781, #30863, #4718, #15515).
+// TestExplainToolErrors: these failed calls of the real programs get an instruction. OpenCode calls no hook for a
+// failed call (opencode #27900, #48085). Calls 21 to 23 and 29 guess the content of the file (opencode #30781, #30863,
+// #4718, #15515).
 func TestExplainToolErrors(t *testing.T) {
 	for version, want := range map[string]string{
 		"1.1.53":  "call_21 read, call_22 nothing, call_23 widen, call_26 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
@@ -30,8 +30,8 @@ func TestExplainToolErrors(t *testing.T) {
 	}
 }
 
-// TestNoInstruction checks that outputs that only quote the words of such errors get no instruction. Upstream's hooks
-// looked for the words anywhere (#4028, #4029).
+// TestNoInstruction: an output that only quotes the words of such an error gets no instruction. Upstream's hooks search
+// the whole output for the words (#4028, #4029).
 func TestNoInstruction(t *testing.T) {
 	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: text: x"
 	for _, c := range []live.FailedCall{
@@ -46,7 +46,7 @@ func TestNoInstruction(t *testing.T) {
 		{Tool: "todowrite", Status: callCompleted, Text: "JSON parse error: fix it"},
 		{Tool: "grep", Status: callCompleted, Text: malformed},
 		{Tool: "invalid", Status: callFailed, Text: malformed},
-		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: live.Model tried to call unavailable tool 'x: JSON parsing failed: '."},
+		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Model tried to call unavailable tool 'x: JSON parsing failed: '."},
 		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Invalid input for tool bash: Type validation failed: Value: JSON parsing failed: ."},
 		{Tool: "invalid", Status: callCompleted, Text: "Note: " + malformed},
 	} {

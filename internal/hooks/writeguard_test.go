@@ -14,9 +14,9 @@ import (
 	"mend/internal/live"
 )
 
-// guardSteps translates a short notation into events of the policy. A step is "tool file" for a call that succeeds,
-// "tool! file" for one that fails, or "change file" for a write by another program. After the file a step may have a
-// session, lines as first-last or first-last$, where $ is the end of the file, and overwrite.
+// guardSteps passes steps to the policy, and returns those that it refuses. A step is "TOOL FILE" for a call that
+// succeeds, "TOOL! FILE" for a call that fails, or "change FILE" for a write by another program. After the file a step
+// may have a session, lines as FIRST-LAST or FIRST-LAST$, where $ is the end of the file, and overwrite.
 func guardSteps(t *testing.T, steps string) (refused []string) {
 	t.Helper()
 	s := newGuardState()
@@ -41,11 +41,10 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 			} else if k, _ := fmt.Sscanf(word, "%d-%d", &first, &last); k == 2 {
 				e.lines = span{first: first, last: last, end: strings.HasSuffix(word, "$")}
 			} else {
-				t.Fatalf("step %q: what is %q?", step, word)
+				t.Fatalf("step %q: unknown word %q", step, word)
 			}
 		}
-		switch tool {
-		case "change":
+		if tool == "change" {
 			touch(e.path)
 			continue
 		}
@@ -68,8 +67,8 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 	return refused
 }
 
-// TestGuardWrites checks which writes are refused. Its cases are the behaviour that mend keeps of oh-my-opencode's
-// guard, and complaints of that guard's users.
+// TestGuardWrites: these writes are refused. The rows are the behaviour that mend keeps of oh-my-opencode's guard, and
+// complaints of the users of that guard.
 func TestGuardWrites(t *testing.T) {
 	for _, c := range []struct{ name, steps, refused string }{
 		{"a new file", "write a", ""},
@@ -83,22 +82,22 @@ func TestGuardWrites(t *testing.T) {
 		{"changed by another program since", "change a; read a; change a; write a", "write a"},
 		{"changed and read again", "change a; read a; change a; read a; write a", ""},
 		{"edit gives no permission", "change a; edit a; write a", "write a"},
-		{"edit takes none", "change a; read a; edit a; write a", ""},
+		{"edit removes no permission", "change a; read a; edit a; write a", ""},
 		{"a change between read and edit", "change a; read a; change a; edit a; write a", "write a"},
-		{"a failed edit takes none", "change a; read a; edit! a; write a", ""},
+		{"a failed edit removes no permission", "change a; read a; edit! a; write a", ""},
 		{"written by this session", "write a; write a 1-1; edit a; write a 2-2", ""}, // #1576: a plan that cannot be written again
 		{"written without reading, then again", "change a; write a overwrite; write a", ""},
 		{"one read is enough for several writes", "change a; read a; write a; write a 1-1", ""},       // #1871: read, edit, compact, again
 		{"an edit failed, the write would destroy the file", "change a; edit! a; write a", "write a"}, // #3685
 		{"a read that fails", "change a; read! a; write a", "write a"},
-		{"a write that fails takes none", "change a; read a; write! a; write a", ""},
-		{"a refused write gives none", "change a; write a; write a 1-1", "write a, write a 1-1"},
-		{"a part", "change a; read a 1-5; write a", "write a"},
-		{"the end", "change a; read a 5-9$; write a", "write a"},
-		{"all parts", "change a; read a 5-9$; read a 1-4; write a", ""},
+		{"a failed write removes no permission", "change a; read a; write! a; write a", ""},
+		{"a refused write gives no permission", "change a; write a; write a 1-1", "write a, write a 1-1"},
+		{"the beginning was read", "change a; read a 1-5; write a", "write a"},
+		{"the end was read", "change a; read a 5-9$; write a", "write a"},
+		{"all parts were read", "change a; read a 5-9$; read a 1-4; write a", ""},
 		{"parts that overlap", "change a; read a 1-6; read a 4-9$; write a", ""},
 		{"parts with a gap", "change a; read a 1-3; read a 5-9$; write a", "write a"},
-		{"parts of two states", "change a; read a 1-4; change a; read a 5-9$; write a", "write a"},
+		{"parts of two versions", "change a; read a 1-4; change a; read a 5-9$; write a", "write a"},
 		{"an empty file", "change a; read a 1-0$; write a", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestGuardWrites(t *testing.T) {
 	}
 }
 
-// TestGuardTimes checks that a file that changes while it is read or written is unknown.
+// TestGuardTimes: the content of a file that changes during or after a call is unknown.
 func TestGuardTimes(t *testing.T) {
 	file := func(changed int64) fileStamp { return fileStamp{exists: true, mtime: changed * 1e6} }
 	for _, c := range []struct {
@@ -134,7 +133,7 @@ func TestGuardTimes(t *testing.T) {
 	}
 }
 
-// A recordedCall is a line of testdata/reads_*.jsonl: the output of the real program's read tool.
+// A recordedCall is a line of testdata/reads_*.jsonl: an output of the read tool of a real program.
 type recordedCall struct {
 	Path      string `json:"path"`
 	Output    string `json:"output"`
@@ -160,7 +159,7 @@ func recordedLines[T any](t *testing.T, path string) (all []T) {
 	return all
 }
 
-// TestParseRead checks which lines the outputs of real programs show.
+// TestParseRead: the outputs of the real programs show these lines.
 func TestParseRead(t *testing.T) {
 	want := map[string]map[string]span{
 		"1.1.53": {
@@ -205,7 +204,7 @@ func TestParseRead(t *testing.T) {
 	}
 }
 
-// TestFileArgs checks the arguments that models write.
+// TestFileArgs: the arguments that models write are understood.
 func TestFileArgs(t *testing.T) {
 	for args, want := range map[string]fileArgs{
 		`{"filePath": "/a"}`:                           {path: "/a"},
@@ -226,7 +225,7 @@ func TestFileArgs(t *testing.T) {
 	}
 }
 
-// guardedFolder is a folder with a file, and a writeGuard of a session with stored calls.
+// A guardedFolder is a folder with a file, and a write guard that sees the calls of a session.
 type guardedFolder struct {
 	t     *testing.T
 	dir   string
@@ -277,8 +276,8 @@ func (g *guardedFolder) refuses(path string) bool {
 	return g.guard.check(g.t.Context(), g.call(toolWrite, path), g.dir) != ""
 }
 
-// TestWriteGuard checks the guard with real files: paths through links and relative ones, non-regular files,
-// and changes on disk.
+// TestWriteGuard: the guard follows links and relative paths, ignores files that are not regular, and detects changes
+// on disk.
 func TestWriteGuard(t *testing.T) {
 	g := newGuardedFolder(t)
 	for name, target := range map[string]string{"link": "a.txt", "dangling": "none"} {

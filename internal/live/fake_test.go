@@ -21,13 +21,13 @@ import (
 
 // A fakeAgent is an agent and a store with one session. It records its calls in order.
 type fakeAgent struct {
-	began      func() // called when a recovery begins; nil for nothing
+	began      func() // called when a recovery begins, unless it is nil
 	mu         sync.Mutex
 	calls      []string
 	messages   []Message // the messages that the agent reports
 	stored     []Message
 	busy       bool
-	errors     map[string]error // by verb
+	errors     map[string]error // by the first word of a call
 	requests   []repair.Request
 	entry      string // the id that Repair returns
 	prompts    []Prompt
@@ -109,7 +109,7 @@ func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }
 
-// Examine returns the damage, and how the last turn ended in the store.
+// Examine returns the findings, and how the last turn ended in the store.
 func (f *fakeAgent) Examine(context.Context, change.Head) (agent.Examination, error) {
 	x := agent.Examination{Diagnoses: f.found}
 	if last := lastMessage(f.stored); last != nil && last.Info.HasError() {
@@ -164,16 +164,17 @@ func (h *Hook) recover(ctx context.Context, i Info) bool {
 	return h.Look(ctx, Situation{Cause: AfterError, Head: change.Head{ID: i.SessionID}, Failure: i}).Entry != ""
 }
 
-// idle does the same with an idle session.
+// idle judges a session that became idle, and reports whether it was repaired.
 func (h *Hook) idle(ctx context.Context) bool {
 	return h.Look(ctx, Situation{Cause: AtIdle, Head: change.Head{ID: "ses_1"}}).Entry != ""
 }
 
-// overflow judges a session with a request that was too long.
+// overflow judges a session after a request that was too long.
 func (h *Hook) overflow(ctx context.Context) {
 	h.Look(ctx, Situation{Cause: AfterOverflow, Head: change.Head{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
 }
 
+// ask judges a session before a request.
 func (h *Hook) ask(ctx context.Context, q Question) (entry string, err error) {
 	v := h.Look(ctx, Situation{Cause: BeforeRequest, Head: change.Head{ID: q.Session}, Question: q})
 	return v.Entry, v.Err
@@ -231,8 +232,7 @@ func toolCall(id, status string) Part {
 	return p
 }
 
-// failedSession returns a fakeAgent with a session that ends with an error, and the failed
-// message.
+// failedSession returns a fakeAgent whose session ends with an error, and the failed message.
 func failedSession(text string) (*fakeAgent, Info) {
 	last := failedMessage("msg_2", text)
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it"), last}, entry: "quail"}

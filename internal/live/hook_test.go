@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,11 +13,10 @@ import (
 	"mend/repair"
 )
 
-// TestRecoverySteps checks the calls of agent and store for each class, with and without
-// the id of the message.
+// TestRecoverySteps: after an error these calls of agent and store follow, for each class and for each failure.
 func TestRecoverySteps(t *testing.T) {
-	steps := []string{"started ses_1", "abort", "toast", "repair", "toast", "finished ses_1"}
-	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "started ses_1", "toast", "finished ses_1"}
+	steps := []string{"messages", "started ses_1", "abort", "toast", "repair", "toast", "finished ses_1"}
+	fromStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "started ses_1", "toast", "finished ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
@@ -27,19 +25,17 @@ func TestRecoverySteps(t *testing.T) {
 		want       []string
 		repaired   bool
 	}{
-		{
-			name: "a missing result", text: resultText, repaired: true, want: append([]string{"messages"}, steps...),
-		},
-		{name: "the order of thinking", text: orderText, repaired: true, want: append([]string{"messages"}, steps...)},
-		{name: "thinking that is disabled", text: disabledText, repaired: true, want: append([]string{"messages"}, steps...)},
-		{name: "empty content", text: emptyText, repaired: true, want: append([]string{"messages"}, steps...)},
-		{name: "an unknown tool", text: toolText, repaired: true, want: append([]string{"messages"}, steps...)},
-		{name: "without an id (#2046, #2895)", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "a missing result", text: resultText, repaired: true, want: steps},
+		{name: "the order of thinking", text: orderText, repaired: true, want: steps},
+		{name: "thinking that is disabled", text: disabledText, repaired: true, want: steps},
+		{name: "empty content", text: emptyText, repaired: true, want: steps},
+		{name: "an unknown tool", text: toolText, repaired: true, want: steps},
+		{name: "without an id (#2046, #2895)", text: emptyText, noID: true, repaired: true, want: steps},
 		{
 			name: "resumed, by one prompt (#390)", text: orderText, opt: Options{AutoResume: true}, repaired: true,
 			want: []string{"messages", "started ses_1", "abort", "toast", "repair", "toast", "messages", "prompt", "finished ses_1"},
 		},
-		{name: "resumed only after thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "not resumed after another class than thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: steps},
 		{
 			name: "an answer at the end that can be repaired (#3756, #3917)", text: prefillText, repaired: true,
 			want: []string{"messages", "started ses_1", "abort", "repair", "toast", "finished ses_1"},
@@ -47,22 +43,12 @@ func TestRecoverySteps(t *testing.T) {
 		{name: "no toasts", text: emptyText, opt: Options{ToastTime: -1}, repaired: true, want: []string{"messages", "started ses_1", "abort", "repair", "finished ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
+		{name: "a healthy session", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" }, want: steps},
+		{name: "a repair that fails", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} }, want: steps},
+		{name: "a repair that needs a question", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errAsk} }, want: steps},
 		{
-			name: "nothing wrong in the store", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" },
-			want: []string{"messages", "started ses_1", "abort", "toast", "repair", "toast", "finished ses_1"},
-		},
-		{
-			name: "a repair that fails", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} },
-			want: append([]string{"messages"}, steps...),
-		},
-		{
-			name: "a repair that needs a question", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errAsk} },
-			want: append([]string{"messages"}, steps...),
-		},
-		{
-			name: "abort and toast fail", text: emptyText, repaired: true,
+			name: "abort and toast fail", text: emptyText, repaired: true, want: steps,
 			prep: func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest, "toast": errTest} },
-			want: append([]string{"messages"}, steps...),
 		},
 		{
 			name: "a newer prompt", text: emptyText,
@@ -77,16 +63,16 @@ func TestRecoverySteps(t *testing.T) {
 		{
 			name: "a message that is not stored", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages = f.messages[:1] },
-			want: lookInStore, repaired: true,
+			want: fromStore, repaired: true,
 		},
 		{
 			name: "a message with another error", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages[1] = failedMessage("msg_2", resultText) },
-			want: lookInStore, repaired: true,
+			want: fromStore, repaired: true,
 		},
 		{
 			name: "a session without messages", text: emptyText, noID: true, prep: func(f *fakeAgent) { f.messages = nil },
-			want: lookInStore, repaired: true,
+			want: fromStore, repaired: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,7 +84,7 @@ func TestRecoverySteps(t *testing.T) {
 				info.ID = ""
 			}
 			if got := f.hook(c.opt).recover(t.Context(), info); got != c.repaired {
-				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.repaired)
+				t.Errorf("repaired = %t, want %t", got, c.repaired)
 			}
 			if diff := cmp.Diff(c.want, f.recordedCalls()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
@@ -107,7 +93,7 @@ func TestRecoverySteps(t *testing.T) {
 	}
 }
 
-// TestIgnoredMessages checks that only failed assistant messages of a session are handled.
+// TestIgnoredMessages: only failed assistant messages of a session are handled.
 func TestIgnoredMessages(t *testing.T) {
 	for name, change := range map[string]func(*Info){
 		"a prompt":   func(i *Info) { i.Role = "user" },
@@ -123,6 +109,7 @@ func TestIgnoredMessages(t *testing.T) {
 	}
 }
 
+// TestIsRecoverableError: an error is recoverable if its class is known and not disabled.
 func TestIsRecoverableError(t *testing.T) {
 	h := New(nil, new(fakeAgent), Options{Disabled: []repair.Class{repair.UnavailableTool}})
 	for text, want := range map[string]bool{
@@ -135,8 +122,7 @@ func TestIsRecoverableError(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a message is tried again after a failure, but not after a
-// success, and not beyond the limit until a turn succeeds.
+// TestLimit: a message is repaired again after a failure, but not beyond the limit until a turn succeeds.
 func TestLimit(t *testing.T) {
 	f, info := failedSession(emptyText)
 	f.errors = map[string]error{"repair": errTest}
@@ -164,8 +150,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestNoLoop checks the limit for a session with turns that always fail, although every
-// recovery succeeds (#1803).
+// TestNoLoop: if every repair succeeds and every turn fails, the limit holds, too (#1803).
 func TestNoLoop(t *testing.T) {
 	f, _ := failedSession(orderText)
 	h := f.hook(Options{AutoResume: true})
@@ -183,7 +168,7 @@ func TestNoLoop(t *testing.T) {
 	}
 }
 
-// TestConcurrentReports checks that several reports of one message cause one recovery.
+// TestConcurrentReports: several reports of one message cause one recovery.
 func TestConcurrentReports(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -201,10 +186,10 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// TestStartAndEnd checks that the start and the end are published, whatever fails between them, so that a program that
+// TestStartAndEnd: the start and the end of a recovery are published, whatever fails in between, so that a program that
 // sends prompts by itself can pause (#29).
 func TestStartAndEnd(t *testing.T) {
-	for _, verb := range []string{"abort", "toast", "repair", "read", "none"} {
+	for _, verb := range []string{"abort", "toast", "repair", "messages", "none"} {
 		f, info := failedSession(emptyText)
 		h := f.hook(Options{})
 		f.began = func() { f.errors = map[string]error{verb: errTest} } // from here on
@@ -216,7 +201,7 @@ func TestStartAndEnd(t *testing.T) {
 	}
 }
 
-// TestAgentEndsDuringRecovery checks that the store is repaired if the agent ends during a recovery.
+// TestAgentEndsDuringRecovery: the store is repaired even if the agent ends during the recovery.
 func TestAgentEndsDuringRecovery(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -228,8 +213,8 @@ func TestAgentEndsDuringRecovery(t *testing.T) {
 	}
 }
 
-// TestAgentEndsAfterError checks that the store is repaired if the agent ends after the
-// report of an error, even if it did not store the error.
+// TestAgentEndsAfterError: the store is repaired even if the agent ends after it reported an error and before it stored
+// the error.
 func TestAgentEndsAfterError(t *testing.T) {
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
@@ -238,7 +223,7 @@ func TestAgentEndsAfterError(t *testing.T) {
 		repaired bool
 	}{
 		"the error is stored": {failedMessage("msg_2", emptyText), true},
-		"it is not":           {assistantMessage("msg_2"), true},
+		"it is not stored":    {assistantMessage("msg_2"), true},
 		"no answer":           {prompt("msg_2", ""), false},
 		"another answer":      {done, false},
 	} {
@@ -254,7 +239,7 @@ func TestAgentEndsAfterError(t *testing.T) {
 	}
 }
 
-// TestBusyStore checks that a repair waits for an agent that still writes, but not forever.
+// TestBusyStore: a repair waits for an agent that still writes, but not for ever.
 func TestBusyStore(t *testing.T) {
 	f, info := failedSession(emptyText)
 	f.errors = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
@@ -273,7 +258,7 @@ func TestBusyStore(t *testing.T) {
 	}
 }
 
-// TestRequest checks the repair request: the error and the configured texts.
+// TestRequest: a repair request has the error and the configured texts.
 func TestRequest(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -295,9 +280,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestOtherFault checks that the repair after an error also repairs all other damage, except in disabled classes (found
-// fault 13.15).
-func TestOtherFault(t *testing.T) {
+// TestOtherFindings: the repair after an error also fixes all other findings, except those of disabled classes.
+func TestOtherFindings(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := failedSession(emptyText)
 		f.hook(Options{Disabled: off}).recover(t.Context(), info)
@@ -307,7 +291,7 @@ func TestOtherFault(t *testing.T) {
 	}
 }
 
-// TestEndedContext checks that nothing starts after the end of the context.
+// TestEndedContext: a recovery that has to wait for another one does not start after the end of its context.
 func TestEndedContext(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -321,7 +305,4 @@ func TestEndedContext(t *testing.T) {
 		t.Errorf("did %v during another recovery, want nothing", f.recordedCalls())
 	}
 	release()
-	if _, err := h.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
-		t.Errorf("begin = %v", err)
-	}
 }

@@ -8,7 +8,7 @@ import (
 	"mend/repair"
 )
 
-// interruptedSession returns a fakeAgent with an idle session that has unfinished calls.
+// interruptedSession returns a fakeAgent whose idle session has unfinished calls.
 func interruptedSession() *fakeAgent {
 	m := assistantMessage("msg_2", toolCall("prt_1", "completed"), toolCall("prt_2", "running"), toolCall("prt_3", "pending"))
 	m.Info.Finish, m.Info.Time.Completed = "tool-calls", float64(5)
@@ -17,6 +17,7 @@ func interruptedSession() *fakeAgent {
 	return f
 }
 
+// TestIdle: an idle session is repaired if its last message has unfinished calls and no reason to stop.
 func TestIdle(t *testing.T) {
 	const steps = "messages, busy, started ses_1, repair, toast, finished ses_1"
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestIdle(t *testing.T) {
 		f := interruptedSession()
 		c.prep(f)
 		if got := f.hook(c.opt).idle(t.Context()); got != c.repaired {
-			t.Errorf("%s: handleIdle = %t, want %t", c.name, got, c.repaired)
+			t.Errorf("%s: repaired = %t, want %t", c.name, got, c.repaired)
 		}
 		if got := strings.Join(f.recordedCalls(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
@@ -65,8 +66,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleAgain checks that a session is handled again after a failure, but not after a
-// success.
+// TestIdleAgain: an idle session is handled again after a failed repair, but not after a successful one.
 func TestIdleAgain(t *testing.T) {
 	f := interruptedSession()
 	h := f.hook(Options{})
@@ -80,7 +80,7 @@ func TestIdleAgain(t *testing.T) {
 	}
 }
 
-// TestIdleRequest checks the repair request for interrupted calls.
+// TestIdleRequest: the repair request for interrupted calls has their class and text, and overrides the busy check.
 func TestIdleRequest(t *testing.T) {
 	f := interruptedSession()
 	f.hook(Options{}).idle(t.Context())

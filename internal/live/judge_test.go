@@ -9,8 +9,8 @@ import (
 	"mend/repair"
 )
 
-// TestStoredFailure checks that a failure in the store is repaired once, even if the agent reports it before or
-// afterwards, and that it is not repaired if the session was changed since.
+// TestStoredFailure: a failure in the store is repaired once, even if the agent also reports it, and is not repaired if
+// the session was changed since.
 func TestStoredFailure(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -40,8 +40,7 @@ func TestStoredFailure(t *testing.T) {
 	}
 }
 
-// TestLastChangeFails checks that nothing is repaired if the last change is unknown, and
-// that the next report is handled.
+// TestLastChangeFails: while the last change is unknown nothing is repaired, and the next report is handled.
 func TestLastChangeFails(t *testing.T) {
 	f, info := failedSession(orderText)
 	info.Time.CreationTime = float64(time.Now().UnixMilli())
@@ -57,7 +56,7 @@ func TestLastChangeFails(t *testing.T) {
 	}
 }
 
-// TestStored checks when a session that is broken in the store is repaired.
+// TestStored: a session that is broken in the store is repaired, unless a setting, the version or the time forbids it.
 func TestStored(t *testing.T) {
 	broken := []repair.Diagnosis{{Severity: repair.Broken, Class: repair.EmptyContentMessage}}
 	for _, c := range []struct {

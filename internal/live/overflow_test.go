@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// overflowEvent returns the error of a request that is too long. OpenCode gives it the
-// name ContextOverflowError if it answers with a compaction.
+// overflowEvent returns the error of a request that is too long. OpenCode names it ContextOverflowError if it then
+// compacts the session.
 func overflowEvent(name, text string) Event {
 	return event(EventError, object{"sessionID": "ses_1", "error": object{"name": name, "data": object{"message": text}}})
 }
 
 const tooLong = "prompt is too long: 240000 tokens > 200000 maximum"
 
-// TestOverflow checks when a session is trimmed: after an error that the agent does not answer, or when its
+// TestOverflow: a session is trimmed after a request that was too long if the agent does not compact it, or if its
 // compactions do not help.
 func TestOverflow(t *testing.T) {
 	summary := assistantMessage("msg_3")
@@ -27,7 +27,7 @@ func TestOverflow(t *testing.T) {
 	givenUp.Info.Time.Completed = 1.0
 	done := assistantMessage("msg_4")
 	done.Info.Finish = "stop"
-	own := overflowEvent("ContextOverflowError", tooLong)
+	compacted := overflowEvent("ContextOverflowError", tooLong)
 	for _, c := range []struct {
 		name   string
 		opt    Options
@@ -36,10 +36,10 @@ func TestOverflow(t *testing.T) {
 	}{
 		{"off (#3899)", Options{}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 0},
 		{"the agent does nothing (#96)", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
-		{"the agent compacts", Options{TrimOverflow: true}, []Event{own, idleEvent()}, 0},
-		{"twice", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, idleEvent()}, 0},
-		{"compactions do not help (#3127, #3558, opencode #4845, #15481, #15849)", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
-		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{own, own, messageEvent(done), own, own}, 0},
+		{"the agent compacts", Options{TrimOverflow: true}, []Event{compacted, idleEvent()}, 0},
+		{"twice", Options{TrimOverflow: true}, []Event{compacted, messageEvent(summary), compacted, idleEvent()}, 0},
+		{"compactions do not help (#3127, #3558, opencode #4845, #15481, #15849)", Options{TrimOverflow: true}, []Event{compacted, messageEvent(givenUp), messageEvent(summary), compacted, messageEvent(givenUp), messageEvent(summary), compacted}, 1},
+		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{compacted, compacted, messageEvent(done), compacted, compacted}, 0},
 		{"another error", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "file name is too long")}, 0},
 		{"a limit that is no number", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "max_tokens: must be >= 1"), idleEvent()}, 0},
 		{"content that is missing", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "messages.4: all messages must have non-empty content"), idleEvent()}, 0},
@@ -50,7 +50,7 @@ func TestOverflow(t *testing.T) {
 		f.entry = "quail"
 		w := NewWatch(f.hook(c.opt))
 		for n, e := range c.events {
-			if e.Type == EventError { // each follows a prompt of the agent or the user, and is reported twice
+			if e.Type == EventError { // each error follows a prompt of the agent or the user, and is reported twice
 				w.Accept(messageEvent(prompt(fmt.Sprintf("msg_1%d", n), "do it")))
 				w.Accept(e)
 			}
@@ -75,9 +75,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 ignores a request that is too long,
-// 1.18.33 compacts the session again and again. Each session is trimmed once, the session of 1.18.33 only after its
-// third error.
+// TestOverflowRecorded: with the events of the real OpenCode each session is trimmed once. 1.1.53 ignores a request
+// that is too long. 1.18.33 compacts the session again and again, so that it is trimmed only after its third error.
 func TestOverflowRecorded(t *testing.T) {
 	for version, want := range map[string]int{"1.1.53": 1, "1.18.33": 3} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
@@ -96,8 +95,8 @@ func TestOverflowRecorded(t *testing.T) {
 	}
 }
 
-// TestOverflowResumed checks that a trimmed turn is continued, but not forever, and by the agent that the
-// user chose, never by a default one (#3313).
+// TestOverflowResumed: a trimmed turn is continued a limited number of times, with the agent that the user chose and
+// never with a default one (#3313).
 func TestOverflowResumed(t *testing.T) {
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
 	f.messages[0].Info.Agent = "Planner (strict)"
@@ -110,13 +109,13 @@ func TestOverflowResumed(t *testing.T) {
 	}
 	for _, p := range f.prompts {
 		if p.Agent != "Planner (strict)" {
-			t.Errorf("agent %q, want that of the prompt", p.Agent)
+			t.Errorf("agent %q, want the agent of the user's prompt", p.Agent)
 		}
 	}
 }
 
-// TestOverflowGivenUp checks that a message that the agent gave up, without an error or an end, does not count as a
-// success: trims that are followed by prompts stay limited.
+// TestOverflowGivenUp: a message that the agent gave up, without an error and a finish reason, is not a success, so
+// that the number of prompts after trims stays limited.
 func TestOverflowGivenUp(t *testing.T) {
 	givenUp := assistantMessage("msg_2")
 	givenUp.Info.Time.Completed = 1.0
@@ -133,7 +132,7 @@ func TestOverflowGivenUp(t *testing.T) {
 	}
 }
 
-// recordedLines reads a file of testdata.
+// recordedLines decodes the lines of a file.
 func recordedLines[T any](t *testing.T, path string) (all []T) {
 	t.Helper()
 	f, err := os.Open(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A plugin is the other end of a pipe.
+// A plugin is the plugin's end of a pipe.
 type plugin struct {
 	t   *testing.T
 	out *io.PipeWriter
@@ -49,10 +49,10 @@ func (p *plugin) receive() string {
 	return p.Text()
 }
 
-// hello has a member that mend does not know and must ignore.
+// hello has a member that mend does not know and ignores.
 const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
-// TestPipe checks a complete exchange: handshake, events and each call.
+// TestPipe: a complete exchange: the handshake, events, each call, and the end.
 func TestPipe(t *testing.T) {
 	p, lines, other := newTestPipe(t)
 	go other.send(hello)
@@ -130,14 +130,14 @@ func TestPipe(t *testing.T) {
 		t.Errorf("Serve = %v at the end of the input", err)
 	}
 	if err := <-waiting; !errors.Is(err, errAgentEnded) {
-		t.Errorf("a call at the end = %v, want %v", err, errAgentEnded)
+		t.Errorf("a call that waits at the end = %v, want %v", err, errAgentEnded)
 	}
 	if err := p.Abort(t.Context(), session); !errors.Is(err, errAgentEnded) {
 		t.Errorf("a call after the end = %v, want %v", err, errAgentEnded)
 	}
 }
 
-// TestOtherProtocol checks that a plugin of another protocol gets bye.
+// TestOtherProtocol: a plugin with another protocol gets bye and a reason.
 func TestOtherProtocol(t *testing.T) {
 	for _, first := range []string{`{"type":"hello","protocol":3}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`, `{"type":"` + strings.Repeat("x", 1<<20) + `"}`} {
 		p, lines, other := newTestPipe(t)
@@ -157,7 +157,7 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
-// TestBadLines checks that an invalid line ends the exchange with an error.
+// TestBadLines: an invalid line ends the exchange with an error.
 func TestBadLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "hello?\n", "a list": "[]\n", "too long": strings.Repeat("x", maxLine+1), "nothing": "",
@@ -172,8 +172,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// TestStrangeMembers checks that a member of another type, such as the model of a damaged prompt,
-// is left out of a line, and that the others are read.
+// TestStrangeMembers: a member of the wrong type, such as the model of a damaged prompt, is ignored, and the other
+// members of the line are read.
 func TestStrangeMembers(t *testing.T) {
 	const text = `{"type":"question","id":1,"session":"ses_1","model":"anthropic/claude","agent":7,"named":true}
 {"type":"question","id":2,"session":"ses_1","model":{"providerID":"anthropic","modelID":5}}
@@ -194,13 +194,12 @@ func TestStrangeMembers(t *testing.T) {
 	}
 }
 
-// TestUnresponsivePlugin checks that a call ends with its context if the plugin reads
-// nothing or never answers.
+// TestUnresponsivePlugin: a call ends with its context if the plugin reads nothing and answers nothing.
 func TestUnresponsivePlugin(t *testing.T) {
 	p, _, _ := newTestPipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for range 40 { // more than are queued
+	for range 40 { // more than the queue holds
 		if err := p.Abort(ctx, "ses_1"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Abort = %v", err)
 		}
@@ -213,7 +212,7 @@ func TestUnresponsivePlugin(t *testing.T) {
 	}
 }
 
-// TestBrokenPipe checks that the pipe ends when the plugin closes its side.
+// TestBrokenPipe: a call fails if the plugin has closed its end.
 func TestBrokenPipe(t *testing.T) {
 	from, out := io.Pipe()
 	p := NewPipe(out)

@@ -16,7 +16,7 @@ func fixed(class repair.Class, loses string) repair.Diagnosis {
 // errAsk is the error of a repair that needs the user's consent.
 var errAsk = &repair.AskError{Session: "ses_1", Why: "why"}
 
-// TestPreflight checks when a session is repaired before a request.
+// TestPreflight: before a request a broken session is repaired, unless one of these conditions forbids it.
 func TestPreflight(t *testing.T) {
 	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}
 	for _, c := range []struct {
@@ -30,8 +30,8 @@ func TestPreflight(t *testing.T) {
 		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, unverifiedError{Version: "0.0.1"}},
 		{"a newer version", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, true, nil},
 		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
-		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
-		{"it must not be repaired unasked", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"checkUnasked": errTest} }, false, errTest},
+		{"perhaps busy", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
+		{"not repaired without a question", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"checkUnasked": errTest} }, false, errTest},
 		{"the user has to be asked", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"repair": errAsk} }, false, errAsk},
 		{"too late", func(_ *fakeAgent, q *Question) { q.Begin = func(context.Context) (bool, error) { return false, nil } }, false, errTooLate},
 		{"the agent has ended", func(_ *fakeAgent, q *Question) {
@@ -49,7 +49,7 @@ func TestPreflight(t *testing.T) {
 			c.change(f, &q)
 			entry, err := f.hook(Options{Log: logTo(t)}).ask(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
-				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recordedCalls())
+				t.Errorf("repair %q, %v, want one: %t, %v; did %v", entry, err, c.repaired, c.err, f.recordedCalls())
 			}
 			toasts := 0
 			if c.repaired || errors.Is(c.err, errAsk) {
@@ -62,7 +62,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightModel checks that the session is judged for the model that the prompt names.
+// TestPreflightModel: a session is judged for the model that the prompt names.
 func TestPreflightModel(t *testing.T) {
 	for named, want := range map[bool]string{true: "gpt-5", false: ""} {
 		f := &fakeAgent{entry: "quail"}
@@ -79,8 +79,7 @@ func TestPreflightModel(t *testing.T) {
 	}
 }
 
-// TestPreflightStored checks that at the start of an agent only the recent sessions of its
-// directory are repaired, and none that is busy.
+// TestPreflightStored: at the start of an agent only the recent sessions of its directory are repaired, without force.
 func TestPreflightStored(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -102,23 +101,23 @@ func TestPreflightStored(t *testing.T) {
 		}
 		for _, r := range f.requests {
 			if r.Force {
-				t.Errorf("%s: forced, although it is not known whether the session is busy", c.name)
+				t.Errorf("%s: the repair is forced, and the session may be busy", c.name)
 			}
 		}
 	}
 }
 
-// TestQuestionOfBadSession checks that an invalid id is refused.
+// TestQuestionOfBadSession: an invalid id is refused.
 func TestQuestionOfBadSession(t *testing.T) {
 	f := &fakeAgent{entry: "quail"}
 	q := Question{Session: "../x", Deadline: time.Minute}
 	if _, err := f.hook(Options{}).ask(t.Context(), q); err == nil || f.count("repair") > 0 {
-		t.Errorf("AnswerQuestion = %v; did %v", err, f.recordedCalls())
+		t.Errorf("Look = %v, want an error; did %v", err, f.recordedCalls())
 	}
 }
 
-// TestUnanswered checks that a turn without an answer makes mend examine the store, and that an answered or aborted
-// turn, or one with a known error, does not.
+// TestUnanswered: a turn that ends without an answer is examined in the store. A turn that was answered or aborted is
+// not.
 func TestUnanswered(t *testing.T) {
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStep checks the policy for events of one session, without a Watch.
+// TestStep: these events of one session lead to these causes.
 func TestStep(t *testing.T) {
 	failure := func(text string) *Info { return &Info{ID: "msg_2", Error: errorJSON(text)} }
 	compacted := &Info{Error: []byte(`{"name":"ContextOverflowError"}`)}

@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// TestToastLength checks that a toast can be read while it is shown.
+// TestToastLength: a toast is short enough to be read while it is shown.
 func TestToastLength(t *testing.T) {
 	texts := []string{
 		repairedText("qevajo", true, false), repairedText("qevajo", false, true), alreadyRepairedText("qevajo"),
@@ -29,14 +29,14 @@ func TestToastLength(t *testing.T) {
 	}
 }
 
-// TestToastNextStep checks that a repair names the user's next step.
+// TestToastNextStep: the toast of a repair names the user's next step and the way to undo the repair.
 func TestToastNextStep(t *testing.T) {
 	for _, text := range []string{
 		repairedText("qevajo", false, false), repairedText("qevajo", true, false), alreadyRepairedText("qevajo"), endedText(3, "qevajo"),
 		sendAgainText("qevajo"), trimmedText(12, "qevajo"),
 	} {
 		if !strings.Contains(text, "Send your prompt again.") && !strings.Contains(text, "Send a prompt to continue.") || !strings.Contains(text, "mend undo qevajo") {
-			t.Errorf("the toast %q does not say how to go on", text)
+			t.Errorf("the toast %q does not name the next step and the undo", text)
 		}
 	}
 	if text := repairedText("qevajo", false, true); strings.Contains(text, "prompt again") {
@@ -44,7 +44,7 @@ func TestToastNextStep(t *testing.T) {
 	}
 }
 
-// TestToastTime checks how long a toast of a result is shown.
+// TestToastTime: the toast of a result is shown as long as the setting says.
 func TestToastTime(t *testing.T) {
 	for set, want := range map[time.Duration]int{time.Second: 1_000, time.Minute: 60_000} {
 		f, info := failedSession(emptyText)

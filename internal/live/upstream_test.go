@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUpstream has the cases of oh-my-opencode's tests that concern a running agent. If upstream is wrong, a
-// comment explains that, and the test checks mend's behaviour instead.
+// TestUpstream: the cases of oh-my-opencode's tests that concern a running agent. Where upstream is wrong, a comment
+// says why, and the case has mend's behaviour.
 func TestUpstream(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
@@ -113,15 +113,14 @@ func TestUpstream(t *testing.T) {
 		},
 		"TRM-02 reading messages fails": func(t *testing.T) {
 			f, info := failedSession(resultText)
-			f.errors = map[string]error{"messages": errTest, "read": errTest}
+			f.errors = map[string]error{"messages": errTest}
 			if f.hook(Options{}).recover(t.Context(), info) {
 				t.Error("recovered")
 			}
 		},
 		"TRM-10 TRM-11 UNT-03 a prompt that fails": func(t *testing.T) {
-			// Upstream treats some failures as successes (section 12, 7). Here the journal
-			// decides whether the session was repaired. A prompt that fails is logged and not
-			// sent again.
+			// Upstream treats some failures as successes. Here the journal decides whether the session was
+			// repaired. A prompt that fails is logged and not sent again.
 			f, info := failedSession(orderText)
 			f.errors = map[string]error{"prompt": errTest}
 			if !f.hook(Options{AutoResume: true}).recover(t.Context(), info) {
@@ -156,7 +155,7 @@ func TestUpstream(t *testing.T) {
 					got = m.Info.ID
 				}
 				if got != want {
-					t.Errorf("lastTyped = %q, want %q", got, want)
+					t.Errorf("lastUserPrompt = %q, want %q", got, want)
 				}
 			}
 		},
@@ -189,7 +188,7 @@ func wantTimes(t *testing.T, f *fakeAgent, want map[string]int) {
 	}
 }
 
-// TestToasts checks the toasts of docs/opencode.md and those of mend's own classes.
+// TestToasts: each class has its toast: those of docs/opencode.md, and mend's own.
 func TestToasts(t *testing.T) {
 	for _, c := range []struct{ text, title, message string }{
 		{resultText, "Tool Crash Recovery", "Injecting cancelled tool results..."},

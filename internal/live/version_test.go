@@ -8,7 +8,8 @@ import (
 	"mend/repair"
 )
 
-// TestNewerVersion checks which events turn off repairs before requests for a version newer than all verified ones.
+// TestNewerVersion: for a version newer than all verified ones, a refused request turns off the repairs before
+// requests, if it is the first one after such a repair.
 func TestNewerVersion(t *testing.T) {
 	refused, answered := errorEvent(emptyText), assistantMessage("msg_9")
 	answered.Info.Finish, answered.Info.Time.Completed = "stop", 1
@@ -25,7 +26,7 @@ func TestNewerVersion(t *testing.T) {
 			w.Accept(refused)
 			drain(t, w)
 		}, false},
-		{"what only the provider sees", "9.9.9", func(_ *fakeAgent, w *Watch) {
+		{"an error that only the provider can find", "9.9.9", func(_ *fakeAgent, w *Watch) {
 			w.Accept(errorEvent("messages.1.content.0: Invalid `signature` in `thinking` block"))
 			drain(t, w)
 		}, false},

@@ -41,7 +41,7 @@ func drain(t *testing.T, w *Watch) {
 	}
 }
 
-// TestWatch checks the recoveries that a stream of events causes.
+// TestWatch: these events cause these repairs and reads.
 func TestWatch(t *testing.T) {
 	aborted := event(EventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError", "data": object{}}})
 	abortedAnswer := assistantMessage("msg_2")
@@ -53,17 +53,17 @@ func TestWatch(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		events  []Event
-		stuck   bool
+		idle    bool // the session has interrupted calls instead of an error
 		repairs int
 		reads   int // of messages; -1 for any number
 	}{
 		{"an error of the session", []Event{errorEvent(emptyText)}, false, 1, -1},
 		{"a failed answer", []Event{messageEvent(failed)}, false, 1, -1},
 		{"both, and idle", []Event{errorEvent(emptyText), idleEvent(), messageEvent(failed), status("idle")}, false, 1, -1},
-		{"many", []Event{errorEvent(emptyText), errorEvent(emptyText), messageEvent(failed), messageEvent(failed), errorEvent(emptyText)}, false, 1, -1},
+		{"several reports of one error", []Event{errorEvent(emptyText), errorEvent(emptyText), messageEvent(failed), messageEvent(failed), errorEvent(emptyText)}, false, 1, -1},
 		{"another error", []Event{errorEvent(otherText)}, false, 0, 0},
 		{"an error without a session", []Event{event(EventError, object{"error": errorJSON(emptyText)})}, false, 0, 0},
-		{"the prompt sent again after it", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
+		{"the prompt is sent again after the error", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
 		{"a deleted session", []Event{errorEvent(emptyText), event(EventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0, 0},
 		{"an unfinished message", []Event{messageEvent(assistantMessage("msg_2"))}, false, 0, 0},
 		{"unreadable", []Event{{Type: EventError, Properties: []byte("[")}, {Type: EventMessage, Properties: []byte(`{"info":"x"}`)}, {Type: EventIdle}}, false, 0, 0},
@@ -80,7 +80,7 @@ func TestWatch(t *testing.T) {
 		{"idle after an abort and the end of the session", []Event{aborted, event(EventDeleted, object{"info": object{"id": "ses_1"}}), idleEvent()}, true, 1, 1},
 	} {
 		f, _ := failedSession(emptyText)
-		if c.stuck {
+		if c.idle {
 			f = interruptedSession()
 		}
 		w := NewWatch(f.hook(Options{}))
@@ -97,8 +97,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestRecoveryRecorded passes the events of the real OpenCode to the watch: the provider refuses a
-// request because of stored data, and the error is reported several times. One repair follows.
+// TestRecoveryRecorded: with the events of the real OpenCode, which reports several times that the provider refuses a
+// request, the session is repaired once.
 func TestRecoveryRecorded(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.18.33"} {
 		events := recordedLines[Event](t, filepath.Join("testdata", "recovery_"+version+".jsonl"))
@@ -122,8 +122,7 @@ func TestRecoveryRecorded(t *testing.T) {
 	}
 }
 
-// TestSuccessResetsAttempts checks that a turn that succeeds resets the attempts, even if
-// the next prompt follows at once.
+// TestSuccessResetsAttempts: a turn that succeeds resets the attempts, even if the next prompt follows at once.
 func TestSuccessResetsAttempts(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	h := f.hook(Options{MaxAttempts: 1})
@@ -143,7 +142,7 @@ func TestSuccessResetsAttempts(t *testing.T) {
 	}
 }
 
-// TestAcceptWhileRunning checks that Accept does not wait for a recovery.
+// TestAcceptWhileRunning: Accept does not wait for a recovery, and drops the oldest of too many sessions.
 func TestAcceptWhileRunning(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	started, resume := make(chan struct{}), make(chan struct{})
@@ -173,7 +172,7 @@ func TestAcceptWhileRunning(t *testing.T) {
 	}
 }
 
-// TestRunEnds checks that Run ends with its context, after the current recovery.
+// TestRunEnds: Run ends with its context, after the current recovery.
 func TestRunEnds(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	ctx, cancel := context.WithCancel(t.Context())
