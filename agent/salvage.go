@@ -35,7 +35,7 @@ type SalvagedTable struct {
 	Lost    int    `json:"lost"`    // known to have existed, and lost
 	Rebuilt int    `json:"rebuilt"` // lost, and rebuilt from other records
 	Refused int    `json:"refused"` // read, and refused by the new database
-	// Partly means that more rows than Lost may be lost: pages are damaged, and no index shows their rows.
+	// Partly is set if more rows may be lost than were counted: pages are damaged, and no index shows their rows.
 	Partly bool `json:"partly"`
 
 	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is incomplete

@@ -8,7 +8,7 @@ type Actor struct {
 	Host         string  `json:"host,omitempty"`
 	PID          int     `json:"pid,omitempty"`
 	Channel      Channel `json:"channel,omitempty"`
-	Verb         string  `json:"verb,omitempty"`         // the verb of mend, such as repair
+	Verb         string  `json:"verb,omitempty"`         // the verb of mend, such as fix
 	Agent        string  `json:"agent,omitempty"`        // the agent that the store belongs to
 	AgentVersion string  `json:"agentVersion,omitempty"` // the version of the agent that the change was made for
 }

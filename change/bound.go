@@ -6,7 +6,7 @@ import "fmt"
 // them only after the exact conversation that they were written in.
 type BoundThinking struct {
 	Spoiled int  `json:"spoiled"`           // blocks after the change that the model no longer gets
-	Removed bool `json:"removed"`           // the change removes them; otherwise, unless Refused, the agent omits them
+	Removed bool `json:"removed"`           // the change removes them; otherwise the agent omits them, or the provider refuses them
 	Refused bool `json:"refused,omitempty"` // for an undo, a redo or a restore: the agent sends them, and the provider refuses the next prompt
 }
 

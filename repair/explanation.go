@@ -17,7 +17,7 @@ type Explanation struct {
 	Example  string `json:"example,omitempty"`  // an example of stored data
 	Fix      string `json:"fix,omitempty"`      // what a repair changes
 	Loses    string `json:"loses,omitempty"`    // what the user loses by the fix
-	Healed   string `json:"healed,omitempty"`   // the agent versions that need no repair, as in [Rule]
+	Healed   string `json:"healed,omitempty"`   // the first version of the agent that needs no repair, and what it does
 	NoFix    string `json:"-"`                  // for a rule without a fix: why, and what the user can do
 }
 

@@ -68,7 +68,7 @@ type Setting struct {
 	Key         string `json:"key"`
 	Value       any    `json:"value"` // a bool, an int, a string, a list of one of these, or an object of lists
 	Origin      Origin `json:"origin"`
-	Default     any    `json:"default"` // of the same type as Value
+	Default     any    `json:"default"` // of the same type as the value
 	Want        string `json:"want"`    // the allowed values
 	Env         string `json:"env"`     // the name of its environment variable
 	Description string `json:"about"`

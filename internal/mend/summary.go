@@ -25,7 +25,7 @@ type Summary struct {
 	NotLoaded int              `json:"notLoaded"`
 	TakenOver int              `json:"takenOver"` // a newer generation of the agent has a copy of it, which is not judged
 	Damage    string           `json:"damage"`    // what is damaged in the file of the store as a whole; "" for nothing
-	Worst     []SummarySession `json:"worst"`     // broken sessions, the newest first, at most worstKept
+	Worst     []SummarySession `json:"worst"`     // broken sessions, the newest first, at most 20
 	Time      time.Time        `json:"time"`
 }
 

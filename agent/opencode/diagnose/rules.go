@@ -187,7 +187,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
-		NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" shows how.",
+		NoFix: "mend salvage rebuilds the database. mend changes no session in it before that.",
 		Meaning: "A part of the database is damaged, perhaps outside the rows of the session. If OpenCode reads " +
 			"that part with the session, or for a new prompt, it stops with an error, or shows only a part of the session.",
 		Words:   "SQLiteError: database disk image is malformed",

@@ -268,7 +268,7 @@ var StateTexts = map[string]string{
 	mend.Deleted:             "The agent no longer has any of it.",
 	mend.Shortened:           "It lacks messages, parts, files or texts that its copy has.",
 	mend.Undone:              "Its agent removed messages that its copy has, as after /undo.",
-	mend.Replaced:            "Its messages are not those of its copy.",
+	mend.Replaced:            "Its messages differ from those in its copy.",
 	mend.Elsewhere:           "It is in a store that its agent does not read.",
 	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",
 }

@@ -516,7 +516,7 @@ func (r *scanReport) printNext(apart bool) {
 
 // A ScanAnswer is the answer of scan.
 type ScanAnswer struct {
-	Store        string        `json:"store,omitempty"` // this and the next three members are of the first of stores
+	Store        string        `json:"store,omitempty"` // this and the next three members describe the first of the stores
 	AgentVersion string        `json:"agentVersion,omitempty"`
 	Profile      string        `json:"profile,omitempty"`
 	VersionNote  string        `json:"versionNote,omitempty"`

@@ -541,7 +541,7 @@ type keepStatusJSON struct {
 	Automatic bool            `json:"automatic"`
 	Bytes     int64           `json:"bytes"`
 	Agents    []coverageJSON  `json:"agents"`
-	Lacking   int             `json:"lacking"` // sessions that lack content of their copy, as far as a check within keepLook found
+	Lacking   int             `json:"lacking"` // sessions that lack content of their copy, as far as a check of one second found
 	Gone      []goneStoreJSON `json:"gone"`    // missing stores whose sessions were copied
 	Damaged   []string        `json:"damaged"` // damaged files of copies that were set aside
 }

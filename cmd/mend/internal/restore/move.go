@@ -29,7 +29,7 @@ func Move(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move [OLD NEW]",
 		Short: "Move the sessions of a folder that was renamed",
-		Long: `Agents store with each session the folder in which it was started. If you rename or move
+		Long: `Agents store with each session the folder where it was started. If you rename or move
 that folder, or remove a worktree, its sessions are no longer listed, or can no longer be
 continued. Move assigns them to the new folder: they are listed there, and continue there.
 
@@ -114,7 +114,7 @@ func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to 
 	printMoves(env, moves, from, to)
 	if plans == 0 {
 		env.SetAnswer("repairs", []show.RepairJSON{})
-		env.Say("Nothing to do: they belong there already.")
+		env.Say("Nothing to do: the sessions belong there already.")
 		return nil
 	}
 	moved := 0

@@ -175,7 +175,7 @@ func printSalvaged(ctx context.Context, env *frame.Env, s salvage, e change.Entr
 		defer env.PrintContinueCommand(ctx, c, newest, "the newest session")
 	}
 	if !s.Complete() {
-		env.SayAt(2, "What is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
+		env.SayAt(2, "To see what is broken in the sessions that lost something: %s.", term.Command(env.CommandLine("scan")))
 	}
 }
 

@@ -24,7 +24,7 @@ type DiagnosisJSON struct {
 	Loses    string `json:"loses"`
 	WhyNot   string `json:"whyNot,omitempty"`   // the reason if there is no fix
 	SetAside bool   `json:"setAside,omitempty"` // the fix sets the record aside, or --set-aside can
-	Healed   string `json:"healed,omitempty"`   // the version of the agent from which the finding needs no repair
+	Healed   string `json:"healed,omitempty"`   // the first version of the agent that needs no repair, and what it does
 }
 
 // A RepairsAnswer is the answer of a verb that lists or makes repairs.
@@ -45,7 +45,7 @@ type RepairJSON struct {
 	Time      string          `json:"time,omitempty"`
 	Version   string          `json:"version,omitempty"`
 	Actor     *change.Actor   `json:"actor,omitempty"`
-	Digest    string          `json:"digest,omitempty"` // see [change.PlanDigest]
+	Digest    string          `json:"digest,omitempty"` // the same for the same changes, see docs/audit.md
 	Operation string          `json:"operation,omitempty"`
 	Store     string          `json:"store,omitempty"`
 	Cause     *causeJSON      `json:"cause,omitempty"`

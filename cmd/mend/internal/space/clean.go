@@ -51,7 +51,7 @@ Events help "mend salvage" to rebuild a damaged database.`, agent.CleanRequest{E
 		cleanAllVerb(env, "snapshots", "Remove the snapshots of projects without sessions", `OpenCode keeps a repository with the files of each project, to undo the changes of a
 session. It never deletes these repositories, even if all sessions of the project are
 deleted. Clean snapshots removes those of projects without a session in any database or
-JSON tree in the folder.
+JSON tree in OpenCode's data folder.
 
 They are moved, not copied: "mend undo" moves them back, and "mend forget" frees their
 space.`, agent.CleanRequest{Snapshots: true}),
@@ -165,7 +165,7 @@ func cleanImagesVerb(env *frame.Env) *cobra.Command {
 		Use:   "images [SESSION...]",
 		Short: "Replace images and other large files with a line of text",
 		Long: `Clean images removes images, PDFs and other large files from prompts and tool results: in
-the named sessions, in those of an age or a folder, or in all. A line of text tells you and
+the named sessions, in sessions of an age or a folder, or in all. A line of text tells you and
 the model what was there. The newest turns of each session do not change. The bytes are
 moved to the journal, and "mend undo" restores them.`,
 		Example: `  mend clean images --older-than 30d --dry-run
