@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
@@ -26,17 +28,22 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 		return 0, repair.ErrNotCompacted
 	}
 	newest := finished[earlier]
-	m := &d.s.Messages[newest]
-	for _, i := range summaries[m.ID] {
-		d.removeMessage(i)
-	}
-	if len(m.Parts) == 1 {
-		d.removeMessage(newest)
-	} else {
-		err = d.remove(compactionPart(m).Ref)
-	}
+	err = d.removeRequest(newest, summaries[d.s.Messages[newest].ID])
 	d.arrange()
 	return earlier, err
+}
+
+// removeRequest removes the request for a compaction from the message at i, and the messages at summaries.
+func (d *draft) removeRequest(i int, summaries []int) error {
+	for _, i := range summaries {
+		d.removeMessage(i)
+	}
+	m := &d.s.Messages[i]
+	if len(m.Parts) > 1 {
+		return d.remove(compactionPart(m).Ref)
+	}
+	d.removeMessage(i)
+	return nil
 }
 
 // isSummary reports whether the message is the summary of a finished or unfinished compaction.
@@ -75,6 +82,58 @@ func fixOpenSummary(c *simulation, f finding) []repair.Fix {
 		return nil
 	}
 	return []repair.Fix{g.replaceMessage(withData(g.m.Record, data), "The summary ends when its last part does.", "")}
+}
+
+// findRefusedCompaction finds a pending compaction that the provider has refused at least twice in a row. OpenCode
+// repeats it before each prompt, and answers none until it succeeds (docs/opencode.md F18).
+func findRefusedCompaction(c *simulation) []finding {
+	for i, refused := len(c.s.Messages)-1, 0; i >= 0; i-- {
+		m := &c.s.Messages[i]
+		switch {
+		case m.Role == change.RoleUser && compactionPart(m) != nil:
+			if refused < 2 || c.render(c.settings[own]).Next == nil {
+				return nil
+			}
+			newest := c.s.Messages[len(c.s.Messages)-1].JSON.Get("error").Get("data").TextAt("message")
+			return []finding{{Ref: m.Ref, Tier: repair.Ask, Short: "refused compaction", Text: fmt.Sprintf(
+				"OpenCode repeats a compaction before each prompt, and answers none until it succeeds. The provider has "+
+					"refused it %d times: %.200s", refused, newest)}}
+		case m.Role == change.RoleUser:
+		case !isSummary(m) || !isRefused(m):
+			return nil
+		default:
+			refused++
+		}
+	}
+	return nil
+}
+
+// isRefused reports whether the provider refused the request of the answer as such, rather than its time or its key.
+func isRefused(m *record.Message) bool {
+	status := m.JSON.Get("error").Get("data").Get("statusCode").Number()
+	return isOverflow(m) || status == 400 || status == 413 || status == 422
+}
+
+func isOverflow(m *record.Message) bool {
+	return m.JSON.Get("error").TextAt("name") == "ContextOverflowError"
+}
+
+func fixRefusedCompaction(c *simulation, f finding) []repair.Fix {
+	if isOverflow(&c.s.Messages[len(c.s.Messages)-1]) { // the next prompt would be too long, too
+		return nil
+	}
+	return []repair.Fix{{
+		Text: "The session no longer asks for the compaction, so OpenCode answers the next prompt.",
+		Edit: draftEdit(func(d *draft) error {
+			var summaries []int
+			for i := range d.s.Messages {
+				if m := &d.s.Messages[i]; isSummary(m) && m.Parent == f.Ref.Message {
+					summaries = append(summaries, i)
+				}
+			}
+			return d.removeRequest(d.index.indexOf(f.Ref), summaries)
+		}),
+	}}
 }
 
 // compactionPart returns the part that makes the message a compaction, or nil.

@@ -142,6 +142,14 @@ var rows = []repair.Rule{
 			"OpenCode 2 drops the compaction, and the session then sends all of its history.",
 		Example: "A summary that a plugin wrote.",
 	},
+	{
+		Code: "compaction", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findRefusedCompaction),
+		Fixes: fixes(fixRefusedCompaction), NoFix: "mend trim SESSION makes its request smaller, with --hard until it fits.",
+		Meaning: "The provider refuses the request of a compaction, and OpenCode repeats it before each prompt. If the " +
+			"newest answer filled the model's context, OpenCode begins another one after the repair: in opencode.json set " +
+			"agent.compaction.model to another model, or compaction.auto to false.",
+		Example: "A provider that refuses to summarise a conversation, or a compaction with too small a model.",
+	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect),
