@@ -10,12 +10,13 @@ import (
 	"mend/repair"
 )
 
+// A silentAgent recognises no error.
 type silentAgent struct{ toyAgent }
 
 func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }
 
-// TestParseAPIError checks that the first agent of the list that recognises an error classifies it, and that
-// no agent has to recognise it.
+// TestParseAPIError: the first agent that recognises an error classifies it. An error that no agent recognises has its
+// text and an explanation.
 func TestParseAPIError(t *testing.T) {
 	toy := silentAgent{toyAgent{folder: filepath.Join(t.TempDir(), "talks")}}
 	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)
@@ -25,8 +26,8 @@ func TestParseAPIError(t *testing.T) {
 		want   repair.Class
 	}{
 		{"no agent", nil, ""},
-		{"one without errors", []agent.Agent{toy}, ""},
-		{"two", []agent.Agent{toy, opencode.Agent{}}, repair.EmptyContentMessage},
+		{"one that does not recognise it", []agent.Agent{toy}, ""},
+		{"the second recognises it", []agent.Agent{toy, opencode.Agent{}}, repair.EmptyContentMessage},
 	} {
 		e := mend.Agents(c.agents).ParseAPIError(input)
 		if e.Class != c.want || e.Text != "messages.3: text content blocks must be non-empty" || e.Explanation == "" {

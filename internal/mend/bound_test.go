@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// bind makes a session of OpenCode 1.18.33 use a model that binds its thinking, and blanks its first prompt.
+// bind makes a session of OpenCode 1.18.33 use a model that binds its thinking.
 func bind(t *testing.T, b *lossBench) {
 	t.Helper()
 	dbtest.Alter(
@@ -52,8 +52,8 @@ func (b *lossBench) spoiledByUndo(id string, redo bool) int {
 	return p.Cause.Bound.Spoiled
 }
 
-// Thinking written before a repair is valid again after its undo. Thinking written since is bound to the
-// repaired conversation: the undo spoils it, and a redo makes it valid again.
+// TestUndoSpoilsBoundThinking: thinking from before a repair is valid again after the undo of the repair. Thinking
+// written since is bound to the repaired conversation: the undo spoils it, and a redo makes it valid again.
 func TestUndoSpoilsBoundThinking(t *testing.T) {
 	for name, c := range map[string]struct {
 		since string // changes after the repair
@@ -70,22 +70,22 @@ func TestUndoSpoilsBoundThinking(t *testing.T) {
 		}
 		e := b.repairEntry()
 		if e.Cause.Bound == nil || e.Cause.Bound.Spoiled == 0 || e.Cause.Bound.Removed {
-			t.Fatalf("%s: the repair spoils %+v, want some that OpenCode leaves out", name, e.Cause.Bound)
+			t.Fatalf("%s: the repair spoils %+v, want some blocks that OpenCode leaves out", name, e.Cause.Bound)
 		}
 		if c.since != "" {
 			dbtest.Alter(t, b.file, `UPDATE part SET data = replace(data, '"none":"', '"signature":"since') WHERE data LIKE '%"none":"%'`)
 		}
 		if n := b.spoiledByUndo(e.ID, false); n != c.undo {
-			t.Errorf("%s: undo spoils %d, want %d", name, n, c.undo)
+			t.Errorf("%s: the undo spoils %d blocks, want %d", name, n, c.undo)
 		}
 		if n := b.spoiledByUndo(e.ID, true); n != e.Cause.Bound.Spoiled {
-			t.Errorf("%s: redo spoils %d, want the %d of the repair", name, n, e.Cause.Bound.Spoiled)
+			t.Errorf("%s: the redo spoils %d blocks, want %d as the repair", name, n, e.Cause.Bound.Spoiled)
 		}
 	}
 }
 
-// A restore of parts makes the thinking after them valid again, and spoils only thinking written since the
-// loss.
+// TestRestoreSpoilsBoundThinking: a restore of lost parts makes the thinking after them valid again, and spoils only
+// thinking written since the loss.
 func TestRestoreSpoilsBoundThinking(t *testing.T) {
 	for name, c := range map[string]struct {
 		since []string
@@ -111,7 +111,7 @@ func TestRestoreSpoilsBoundThinking(t *testing.T) {
 			n = p.Cause.Bound.Spoiled
 		}
 		if err != nil || len(p.Ops) == 0 || n != c.want {
-			t.Errorf("%s: %d changes spoil %d, want %d; %v", name, len(p.Ops), n, c.want, err)
+			t.Errorf("%s: %d ops spoil %d blocks, want %d; %v", name, len(p.Ops), n, c.want, err)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// A session that the agent is using is not repaired without force. A session whose answer was cut off a
-// minute ago is not in use if no process of the agent runs.
+// TestBusy: a session with an unfinished answer is busy while a process of the agent runs, and is repaired only with
+// force. Without such a process it is not busy.
 func TestBusy(t *testing.T) {
 	b := newBench(t)
 	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
@@ -45,7 +45,7 @@ func TestBusy(t *testing.T) {
 	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not the machine's own namespace
 		t.Skip("the system does not list all processes")
 	}
-	// For a moment, a process of another test's user may look like the agent.
+	// A process of another test may look like the agent for a moment.
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if _, err = b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{}); err == nil || time.Now().After(until) {
 			break

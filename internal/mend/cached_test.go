@@ -23,19 +23,20 @@ func (b *scanFixture) alter(sql string) {
 	b.must(db.Close())
 }
 
-// wantRescan scans with a cached client.
+// wantRescan checks that a scan with the cache asks the store or not, reads so many sessions, and reports these rules.
 func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...string) {
 	b.t.Helper()
 	got, st := b.pass((*Store).WithCache)
 	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
-		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
+		b.t.Errorf("%s: asked %t, %d sessions read, rules %v; want %t, %d, %v", when, st.asked, len(st.read), got, asked, read, rules)
 	}
 }
 
-// another adds a session, so that one can change without the other.
-const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+// addSession adds a second session, so that one can change without the other.
+const addSession = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
 	SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
 
+// TestRescanOfDatabase: after these changes of a database or the cache, the next scan reads the changed sessions only.
 func TestRescanOfDatabase(t *testing.T) {
 	const ofPart = ` WHERE data LIKE '%"Running."%'`
 	rows := []struct {
@@ -58,7 +59,7 @@ func TestRescanOfDatabase(t *testing.T) {
 			b.must(os.Chtimes(b.database()+".new", info.ModTime(), info.ModTime()))
 			b.must(os.Rename(b.database()+".new", b.database()))
 		}, true, 0, nil},
-		{"another session", func(b *scanFixture) { b.alter(another) }, true, 1, nil},
+		{"another session", func(b *scanFixture) { b.alter(addSession) }, true, 1, nil},
 		{"another table", func(b *scanFixture) { b.alter("CREATE TABLE x(y)") }, true, 0, nil},
 		{"a text, later", func(b *scanFixture) {
 			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"        "'), time_updated = time_updated + 1` + ofPart)
@@ -66,16 +67,16 @@ func TestRescanOfDatabase(t *testing.T) {
 		{"a longer text", func(b *scanFixture) {
 			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart)
 		}, true, 1, []string{"R11"}},
-		{"a text that is a blob", func(b *scanFixture) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"row"}},
-		{"a part less", func(b *scanFixture) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
-		{"a part of another id", func(b *scanFixture) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
-		{"a message that comes later", func(b *scanFixture) {
+		{"a text as a blob", func(b *scanFixture) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"row"}},
+		{"a removed part", func(b *scanFixture) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
+		{"a part with another id", func(b *scanFixture) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
+		{"a message with a later time", func(b *scanFixture) {
 			b.alter(`UPDATE message SET time_created = time_created + 1000 WHERE id = (SELECT min(id) FROM message)`)
 		}, true, 1, []string{"R16"}},
 		{"the session's row", func(b *scanFixture) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
 		{"a newer project", func(b *scanFixture) {
 			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
-		}, true, 1, nil}, // outside of a repository the project is global, whatever other sessions the folder has
+		}, true, 1, nil}, // outside a repository the project is global, whatever other sessions the folder has
 		{"only in the -wal", func(b *scanFixture) {
 			db, err := sqlite3.Open(b.database())
 			b.must(err)
@@ -104,8 +105,8 @@ func TestRescanOfDatabase(t *testing.T) {
 	}
 }
 
-// The state of a database is not cached while a later change may leave the same stamp, nor is the result of a
-// session with rows from the future.
+// TestRescanOfYoungDatabase: neither the state of a database that a later change may leave with the same stamp is
+// cached, nor the result of a session with rows dated in the future.
 func TestRescanOfYoungDatabase(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1227)
 	b.clock = 0
@@ -114,33 +115,28 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.wantRescan("again, later", true, 0)
 	b.wantRescan("once more", false, 0)
 	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
-	b.wantRescan("of rows of tomorrow", true, 1)
+	b.wantRescan("with rows of tomorrow", true, 1)
 	b.wantRescan("again", true, 1)
 }
 
-// A scan of some sessions changes no result that is kept.
-func TestScansOfSome(t *testing.T) {
+// TestScanOneKeepsCache: a scan of one session changes no cached result.
+func TestScanOneKeepsCache(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1227)
-	b.alter(another)
-	scan := func(id string) {
-		t.Helper()
-		c, err := Open(b.opt)
-		b.must(err)
-		c.clock = func() time.Time { return time.Now().Add(b.clock) }
-		head, err := c.Session(t.Context(), id)
-		b.must(err)
-		if _, err = c.ScanOne(t.Context(), head); err != nil {
-			t.Error(err)
-		}
-	}
+	b.alter(addSession)
 	b.wantRescan("the first scan", true, 2)
 	b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "') WHERE data LIKE '%"Running."%'`)
-	scan(b.id)
-	b.wantRescan("after the changed one", true, 1, "R11")
+	c, err := Open(b.opt)
+	b.must(err)
+	c.clock = func() time.Time { return time.Now().Add(b.clock) }
+	head, err := c.Session(t.Context(), b.id)
+	b.must(err)
+	_, err = c.ScanOne(t.Context(), head)
+	b.must(err)
+	b.wantRescan("after a scan of the changed session", true, 1, "R11")
 	b.wantRescan("again", false, 0, "R11")
 }
 
-// Look finds changes that other programs have made since the last scan, and stays within its time limit.
+// TestLookFindsChanges: Look finds changes of other programs since the last scan, and returns nothing without time.
 func TestLookFindsChanges(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode11833)
 	c, err := Open(b.opt)
@@ -158,6 +154,6 @@ func TestLookFindsChanges(t *testing.T) {
 	b.alter(`UPDATE part SET data = 'x'`)
 	want("after a change from outside", 1)
 	if s, err := c.Look(t.Context(), 0); s != nil || err != nil {
-		t.Errorf("without time: Look = %v, %v, want neither", s, err)
+		t.Errorf("without time: Look = %v, %v, want nil, nil", s, err)
 	}
 }

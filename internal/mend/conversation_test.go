@@ -19,21 +19,21 @@ import (
 	"mend/testdata"
 )
 
-// conversationOf returns the conversation of a session, one line per item except thinking.
+// conversationOf returns the conversation of a session, one line for each item. Thinking without a finding is left out.
 func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 	t.Helper()
 	f, err := c.ScanOne(t.Context(), head)
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, elsewhere, err := c.Conversation(t.Context(), head, f.Diagnoses)
+	items, elsewhere, err := c.Conversation(t.Context(), head, f.Diagnoses)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range elsewhere {
 		lines = append(lines, "▲ "+string(d.Class))
 	}
-	for _, x := range said {
+	for _, x := range items {
 		var line strings.Builder
 		line.WriteString(map[bool]string{true: "added "}[x.Added] + x.Role + ":")
 		switch b := x.Block; {
@@ -55,7 +55,8 @@ func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []stri
 	return lines
 }
 
-// TestConversation checks roles, results of tool calls, and the positions of findings.
+// TestConversation: a conversation has roles, the results of tool calls, and findings at their messages, for each
+// agent.
 func TestConversation(t *testing.T) {
 	open := func(a agent.Agent, dir, path string) (*mend.Store, change.Head) {
 		c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: path, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"), Now: now})
@@ -124,10 +125,10 @@ user: say hello
 assistant: Hello 3.`},
 	} {
 		if got := strings.Join(x.got, "\n"); !strings.Contains(got, x.want) {
-			t.Errorf("%s:\n%s\n\nwant in it:\n%s", x.agent, got, x.want)
+			t.Errorf("%s:\n%s\n\nwant this part:\n%s", x.agent, got, x.want)
 		}
 	}
 	if !strings.HasPrefix(codex[2], "added user: <environment_context>") {
-		t.Errorf("Codex: %s, want it as added by the agent", codex[2])
+		t.Errorf("Codex: %s, want it marked as added by the agent", codex[2])
 	}
 }

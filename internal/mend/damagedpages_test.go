@@ -20,9 +20,9 @@ import (
 	"mend/testdata"
 )
 
-// TestDamagedPages overwrites pages of databases at random: a session is healthy only if SQLite, as the agent
-// uses it, reads it completely; no session of a sound file is broken; no byte is changed. A file that mend
-// would not write to is reported as damaged.
+// TestDamagedPages: after pages of a database were overwritten at random, a session is healthy only if the agent's
+// SQLite reads it completely, sessions that cannot be read are reported together with a damaged file, and no byte is
+// changed.
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
@@ -37,7 +37,7 @@ func TestDamagedPages(t *testing.T) {
 		path := filepath.Join(dir, "opencode", "opencode.db")
 		whole := severalCopies(t, path, id, dir)
 		ids, want := rowsOfSessions(t, path)
-		healthy, broken, files, judged := 0, 0, 0, 0
+		healthy, broken, unreadable, judged := 0, 0, 0, 0 // sessions, sessions, files, files
 		for i := range n {
 			data := []byte(whole)
 			for range 1 + rnd.IntN(3) {
@@ -52,7 +52,7 @@ func TestDamagedPages(t *testing.T) {
 					}
 				case 2:
 					copy(p, data[rnd.IntN(len(data)/page)*page:][:page])
-				case 3: // in the structure of the page
+				case 3: // a byte of the page header
 					p[rnd.IntN(12)] ^= byte(1 + rnd.IntN(255))
 				case 4:
 					j := rnd.IntN(page - 64)
@@ -64,7 +64,7 @@ func TestDamagedPages(t *testing.T) {
 			}
 			c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, fmt.Sprint("cache", i))})
 			if err != nil {
-				files++
+				unreadable++
 				continue
 			}
 			c = c.WithCache()
@@ -79,7 +79,7 @@ func TestDamagedPages(t *testing.T) {
 				t.Errorf("%s, case %d: CheckFile = %v", version, i, damaged)
 			}
 			if err != nil {
-				files++
+				unreadable++
 				if damaged == nil {
 					t.Errorf("%s, case %d: the sessions cannot be listed (%v), and the file is sound", version, i, err)
 				}
@@ -111,7 +111,7 @@ func TestDamagedPages(t *testing.T) {
 				t.Fatalf("%s, case %d: the file was changed (%v)", version, i, err)
 			}
 		}
-		t.Logf("%s: %d files cannot be read, of %d damaged ones the sessions are judged; sessions: %d healthy, %d broken", version, files, judged, healthy, broken)
+		t.Logf("%s: %d files cannot be read; in %d damaged files sessions are judged: %d healthy, %d broken", version, unreadable, judged, healthy, broken)
 		if healthy == 0 || broken == 0 || judged == 0 {
 			t.Errorf("%s: %d healthy, %d broken, %d damaged files judged, want some of each", version, healthy, broken, judged)
 		}
@@ -223,8 +223,8 @@ func rowsOf(path, id string) (n int, err error) {
 	return n, nil
 }
 
-// A readable session is broken if a prompt in it meets the damage, as the answers of OpenCode 1.18.34 show,
-// and otherwise healthy, even if an earlier scan of the sound file found it healthy.
+// TestDamagedForPrompts: if a table or an index is damaged that a prompt needs, a readable session is broken, and
+// otherwise healthy, as OpenCode 1.18.34 shows. A result of the sound file in the cache does not change that.
 func TestDamagedForPrompts(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
@@ -286,11 +286,11 @@ func TestDamagedForPrompts(t *testing.T) {
 				}
 			}
 			if roots[name] == 0 {
-				t.Fatal("not in the database")
+				t.Fatal("the database has no such table or index")
 			}
 			clear(data[(roots[name]-1)*page:][:page])
 			write(data)
-			for range 2 {
+			for range 2 { // the second time from the cache
 				found, damaged := scan()
 				if damaged == nil || len(found) != 6 {
 					t.Fatalf("%d sessions, damage %v", len(found), damaged)

@@ -39,7 +39,7 @@ func errorTexts(t *testing.T) (all []errorText) {
 	return all
 }
 
-// kindOf returns the class or the subject of a pasted text; "" if mend does not know it.
+// kindOf returns the class or the subject of a pasted text, or "" if mend does not know the text.
 func kindOf(text string) string {
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
 	e := culprit.Readings(o.Agents, []byte(text))[0]
@@ -49,8 +49,8 @@ func kindOf(text string) string {
 	return string(e.About)
 }
 
-// hardWrap breaks a text after each width characters, and drops the blanks at the ends of lines, as a
-// terminal does when text is copied.
+// hardWrap breaks a text after each width characters, and removes the blanks at the ends of lines, as a terminal does
+// when text is copied. With an after, lines are filled with blanks instead.
 func hardWrap(text string, width int, before, after string) string {
 	var b strings.Builder
 	for runes := []rune(text); len(runes) > 0; {
@@ -69,7 +69,7 @@ func hardWrap(text string, width int, before, after string) string {
 
 var words = regexp.MustCompile(`\S+`)
 
-// wordWrap breaks a text at blanks, as programs do.
+// wordWrap breaks a text between words and indents the lines after the first.
 func wordWrap(text string, width int) string {
 	var lines []string
 	line := ""
@@ -83,12 +83,12 @@ func wordWrap(text string, width int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// Every text of the table is classified, however it was copied.
+// TestErrorTexts: every text of testdata/errors.tsv gets its class, in whatever form it is pasted.
 func TestErrorTexts(t *testing.T) {
 	storetest.Long(t)
 	texts := errorTexts(t)
 	if len(texts) < 150 {
-		t.Fatalf("%d texts, want 150", len(texts))
+		t.Fatalf("%d texts, want at least 150", len(texts))
 	}
 	quote := func(s string) string {
 		b, _ := json.Marshal(s)
@@ -129,7 +129,7 @@ func TestErrorTexts(t *testing.T) {
 			}
 		}
 		if wrong > 0 {
-			t.Errorf("%s: %d of %d are wrong", name, wrong, len(texts))
+			t.Errorf("%s: %d of %d texts have another class", name, wrong, len(texts))
 		}
 	}
 }
@@ -139,8 +139,8 @@ func cutText(s string, tenths int) string {
 	return string(runes[:len(runes)*tenths/10])
 }
 
-// A truncated text never gets the class of another text. Exempt are unclear texts, which name no cause, and
-// two agents with the same words before the cut.
+// TestErrorTextsCut: a truncated text has its own class, or is unknown or unclear. Where two agents use the same words
+// before the cut, a text of the kind "other" may be read as "store".
 func TestErrorTextsCut(t *testing.T) {
 	for _, c := range errorTexts(t) {
 		for tenths := 3; tenths < 10; tenths++ {
@@ -151,7 +151,7 @@ func TestErrorTextsCut(t *testing.T) {
 	}
 }
 
-// A text of an agent that mend does not read names that agent.
+// TestTextsOfOtherAgents: the explanation of a text of an agent that mend does not support names that agent.
 func TestTextsOfOtherAgents(t *testing.T) {
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
 	for text, name := range map[string]string{
@@ -173,7 +173,7 @@ func TestTextsOfOtherAgents(t *testing.T) {
 	}
 }
 
-// A text that is not an error of an agent or a provider is not recognised as one.
+// TestUnrelatedTexts: a text that is not an error of an agent or a provider is unknown.
 func TestUnrelatedTexts(t *testing.T) {
 	all, err := os.ReadFile("../../testdata/no-errors.txt")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"mend/testdata"
 )
 
-// generations are the fixtures, by the versions of the agent that wrote them.
+// generations are the fixtures, by the version of OpenCode that wrote them.
 var generations = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
 // benchOf returns the fixture of any generation, after apply has damaged it.

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// TestGrowth plans the repair of sessions that grow in one dimension each: at twice the size at most 2.5
-// times as many bytes are allocated.
+// TestGrowth: the plan of a repair allocates at most 2.5 times as many bytes for a session of twice the size, whatever
+// grows.
 func TestGrowth(t *testing.T) {
 	storetest.Long(t)
 	for _, shape := range bigstore.Shapes() {

@@ -19,14 +19,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A turnMaker changes a session at random, like its agent and other programs.
+// A turnMaker changes a session at random, as its agent and other programs do.
 type turnMaker struct {
 	*lossBench
 	r *rand.Rand
 	n int
 }
 
-// longer appends the original content of the session several times.
+// longer appends the first content of the session several times. In a tree it adds copies of messages.
 func (m *turnMaker) longer(times int) {
 	for range times {
 		m.n++
@@ -62,7 +62,7 @@ func (m *turnMaker) anyFile(folder string) string {
 	return all[m.r.IntN(len(all))]
 }
 
-// edit makes one change, and reports whether all times and sizes stay the same.
+// edit makes one change, and reports whether all times and sizes may stay the same.
 func (m *turnMaker) edit() (silent bool) {
 	if m.r.IntN(3) == 0 {
 		m.longer(1)
@@ -112,8 +112,8 @@ func (m *turnMaker) edit() (silent bool) {
 	return false
 }
 
-// TestKeptTurns copies a session of a real program after each of 100 random changes. Each copy has all
-// records of its time, byte for byte, and restores them: all copies with MEND_SWEEP=all, otherwise some.
+// TestKeptTurns: a copy of a session that is made after a random change has all records of that time, byte for byte,
+// and restores them. With MEND_SWEEP=all there are 100 changes, and all copies are restored.
 func TestKeptTurns(t *testing.T) {
 	storetest.Long(t)
 	turns, each := storetest.Count(100, 8), storetest.Count(1, 5)

@@ -10,7 +10,8 @@ import (
 	"mend/testdata"
 )
 
-// What the first change of mend built before it was killed is removed by the next recovery, without a journal.
+// TestRecoverSweepsWithoutJournal: if mend is killed while it builds its first change, the next recovery removes the
+// build, without a journal.
 func TestRecoverSweepsWithoutJournal(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode11833)
 	built := filepath.Join(b.opt.Store, ".mend", "built", "ABC")
@@ -23,7 +24,7 @@ func TestRecoverSweepsWithoutJournal(t *testing.T) {
 	}
 	for _, path := range []string{filepath.Join(b.opt.Store, ".mend"), b.opt.Journal.Dir} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is there after the recovery (%v)", path, err)
+			t.Errorf("%s exists after the recovery (%v)", path, err)
 		}
 	}
 }

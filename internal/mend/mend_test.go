@@ -24,10 +24,10 @@ import (
 	"mend/testdata"
 )
 
-// now is long after the times in the fixtures.
+// now returns a time long after the times in the fixtures.
 func now() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A bench is a fixture's store with its own journal.
+// A bench is the store of a fixture with its own journal.
 type bench struct {
 	client  *mend.Store
 	store   string
@@ -81,21 +81,21 @@ func set(field string, to any) func(damage.Store, damage.Record) {
 	}
 }
 
-// hurt applies random edits to random records.
+// hurt applies random edits to random records. Messages are not removed, cut or renamed.
 func hurt(t *rapid.T, s damage.Store) {
 	for range rapid.IntRange(0, 6).Draw(t, "edits") {
 		messages, parts := s.Records()
 		r := rapid.SampledFrom(append(parts, messages...)).Draw(t, "record")
 		edit := rapid.IntRange(0, len(edits)-1).Draw(t, "edit")
 		if r.Table == "message" && edit > 9 || !json.Valid([]byte(r.Data)) {
-			continue // messages keep their name and place, and damaged records are not edited
+			continue
 		}
 		edits[edit](s, r)
 	}
 }
 
-// Whatever the damage: a repair can be undone to the identical tree, a second repair finds nothing to do, and
-// the undone repair can be redone.
+// TestRepairUndoRedo: after any damage, an undo restores every byte from before the repair, a redo every byte of the
+// repair, and a second repair has nothing to do.
 func TestRepairUndoRedo(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	dir := storetest.FastDir(t)
@@ -116,7 +116,7 @@ func TestRepairUndoRedo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mended := b.snapshot(t)
+		repaired := b.snapshot(t)
 		again, err := b.client.ProposeRepair(ctx, b.head(t), repair.Request{Latent: true, Force: true})
 		if err != nil || len(again.Plan.Ops) > 0 {
 			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
@@ -129,7 +129,7 @@ func TestRepairUndoRedo(t *testing.T) {
 		if _, err := b.client.Apply(ctx, redo); err != nil {
 			t.Fatal(err)
 		}
-		b.same(t, mended)
+		b.same(t, repaired)
 		b.undo(t, mend.UndoRequest{IDs: []string{e.ID}}, damaged)
 	})
 }
@@ -169,7 +169,7 @@ func (b bench) undo(t *rapid.T, r mend.UndoRequest, want map[string]string) {
 	b.same(t, want)
 }
 
-// A healthy session is reported as healthy, and its plan is empty.
+// TestHealthy: a healthy session is reported as healthy, its plan is empty, and no byte is written.
 func TestHealthy(t *testing.T) {
 	b := newBench(t)
 	healthy := b.snapshot(t)
@@ -191,8 +191,8 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// A record that changes between the plan and its application is a conflict: the new bytes stay, and nothing
-// else is changed.
+// TestChangedBetween: a record that changes between the plan and its application is a conflict: the new bytes stay, and
+// nothing else is changed.
 func TestChangedBetween(t *testing.T) {
 	b := newBench(t)
 	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
@@ -213,7 +213,7 @@ func TestChangedBetween(t *testing.T) {
 	}
 }
 
-// Resolving a conflict of another store never writes to this one.
+// TestResolveOtherStore: a conflict of another store cannot be resolved in this store.
 func TestResolveOtherStore(t *testing.T) {
 	b := newBench(t)
 	id := change.StoreID{Kind: "sqlite", Root: "/elsewhere/opencode.db"}
@@ -231,7 +231,7 @@ func TestResolveOtherStore(t *testing.T) {
 	}
 	for _, d := range []mend.Decision{mend.Keep, mend.Back, mend.Forward} {
 		if _, _, err := b.client.ProposeResolve(t.Context(), e.ID, d); err == nil || !strings.Contains(err.Error(), "belongs to another store") {
-			t.Errorf("ProposeResolve(%s) = %v, want errOtherStore", d, err)
+			t.Errorf("ProposeResolve(%s) = %v, want an error about another store", d, err)
 		}
 	}
 }

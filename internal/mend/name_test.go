@@ -8,7 +8,8 @@ import (
 	"mend/internal/mend"
 )
 
-func TestNamed(t *testing.T) {
+// TestFindSession: a session is found by its id, the start of its id, its title, a part of its title, or the folder.
+func TestFindSession(t *testing.T) {
 	heads := []change.Head{ // newest first
 		{ID: "ses_c3", Title: "Add dark mode", Directory: "/home/u/app"},
 		{ID: "ses_c1", Title: "add Dark mode to the site", Directory: "/home/u/site/"},
@@ -28,15 +29,15 @@ func TestNamed(t *testing.T) {
 	}{
 		{"ses_c3", "/", "ses_c3"},
 		{"ses_a", "/", "ses_a1"},
-		{"ses_b", "/", "ses_b"},  // an id that others start with
+		{"ses_b", "/", "ses_b"},  // an id that is the start of another id
 		{"ses_c", "/", "ses_b"},  // a whole title before the start of an id
 		{"ses_", "/", "several"}, // the start of all ids
-		{"7c", "/", "7c1e-1"},    // and not its subagents
+		{"7c", "/", "7c1e-1"},    // not its subagents
 		{"7c1e-1.agent", "/", "several"},
 		{"9d", "/", "several"},
 		{"büro", "/", "ses_b1"},          // in any case
-		{"DARK", "/", "several"},         // in two titles
-		{"add dark mode", "/", "ses_c3"}, // a whole title before a part of one
+		{"DARK", "/", "several"},         // a part of two titles
+		{"add dark mode", "/", "ses_c3"}, // a whole title before a part of a title
 		{"the site", "/", "ses_c1"},
 		{"%", "/", "ses_a1"},
 		{"nope", "/", "none"},
@@ -46,7 +47,7 @@ func TestNamed(t *testing.T) {
 		{".", "/home/u/app", "ses_c3"},
 		{".", "/home/u/site", "ses_c1"},
 		{".", "/home/u/app/src/deep", "ses_c3"}, // the nearest folder above
-		{".", "/home/other", "none"},            // the root is above all
+		{".", "/home/other", "none"},            // the root is above every folder
 		{".", "/", "ses_b"},
 	} {
 		got, err := mend.FindSession(heads, c.name, c.dir)
@@ -59,10 +60,10 @@ func TestNamed(t *testing.T) {
 			id = "none"
 		}
 		if id != c.want {
-			t.Errorf("Named(%q) in %s = %q, %v; want %s", c.name, c.dir, id, err, c.want)
+			t.Errorf("FindSession(%q) in %s = %q, %v, want %s", c.name, c.dir, id, err, c.want)
 		}
 	}
 	if _, err := mend.FindSession(nil, "@", "/"); !errors.Is(err, mend.ErrNoSession) {
-		t.Errorf("the newest of none: %v", err)
+		t.Errorf("FindSession without sessions: %v, want %v", err, mend.ErrNoSession)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// TestNewest checks what undo and redo revert by default while two repairs of a session are undone,
-// redone and restored in several orders.
+// TestNewest: undo and redo revert these changes by default, while two repairs of a session are undone, redone and
+// restored in several orders.
 func TestNewest(t *testing.T) {
 	b := newBench(t)
 	apply := func(p change.Plan, err error) string {
@@ -50,7 +50,7 @@ func TestNewest(t *testing.T) {
 		for i, find := range []func(func(change.Entry) bool) ([]string, error){l.Newest, l.NewestUndo} {
 			got, err := find(all)
 			if err != nil || !slices.Equal(got, [][]string{newest, undos}[i]) {
-				t.Errorf("%s: the newest are %v, %v, want %v", what, got, err, [][]string{newest, undos}[i])
+				t.Errorf("%s: %s = %v, %v, want %v", what, []string{"Newest", "NewestUndo"}[i], got, err, [][]string{newest, undos}[i])
 			}
 		}
 	}
@@ -61,11 +61,11 @@ func TestNewest(t *testing.T) {
 	u := undo(one)
 	want("the older one undone", []string{two}, u)
 	again := redo(one)
-	want("it is redone", []string{again})
+	want("the older one redone", []string{again})
 	u = undo(again)
 	want("the redo is undone", []string{two}, u)
 	again = redo(again)
-	want("and redone", []string{again})
+	want("the redo is redone", []string{again})
 	u = undo(one)
 	want("the repair is undone instead", []string{two}, u)
 	again = undo(u)
@@ -83,11 +83,12 @@ func TestNewest(t *testing.T) {
 	u = undo(restored)
 	want("the restore is undone", []string{again}, u)
 	if ids, err := l.Newest(func(e change.Entry) bool { return e.ID == two }); err != nil || !slices.Equal(ids, []string{two}) {
-		t.Errorf("of the second repair alone: %v, %v", ids, err)
+		t.Errorf("Newest of the second repair = %v, %v, want %v", ids, err, two)
 	}
 }
 
-// TestClockSetBack: the clock is set back between two repairs. The second one is the newest, in the log and for undo.
+// TestClockSetBack: if the clock is set back between two repairs, the second one is the newest, in the log and for
+// undo.
 func TestClockSetBack(t *testing.T) {
 	b := newBench(t)
 	var ids []string
@@ -116,6 +117,6 @@ func TestClockSetBack(t *testing.T) {
 		t.Fatalf("the log is %v, %v, want %v", all, err, ids)
 	}
 	if newest, err := l.Newest(func(change.Entry) bool { return true }); err != nil || !slices.Equal(newest, ids[:1]) {
-		t.Errorf("the newest are %v, %v, want %v", newest, err, ids[:1])
+		t.Errorf("Newest = %v, %v, want %v", newest, err, ids[:1])
 	}
 }

@@ -25,8 +25,8 @@ import (
 // oldHead is the head that the writer of the old journal printed.
 const oldHead = "2d4a3a2435e729d1432ebfc9abd1a3d1980dac78942a3107701b7878c670f99c"
 
-// unpackOld unpacks the home folder of a user of the last version of mend without actors in its journal: a
-// repair, its undo, the redo, a repair of an API error, and a repair of Claude Code.
+// unpackOld unpacks the home folder of a user of the last version of mend whose journal has no actors. Its entries are
+// a repair, its undo, the redo, a repair of an API error, and a repair of Claude Code.
 func unpackOld(t *testing.T) (home string, o mend.Options) {
 	t.Helper()
 	home = t.TempDir()
@@ -59,7 +59,8 @@ func unpackOld(t *testing.T) (home string, o mend.Options) {
 	return home, mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Journal: &mend.Journal{Dir: filepath.Join(home, "state", "mend"), Version: "new"}, Cache: t.TempDir()}
 }
 
-// A journal of an earlier version is read and verified. Its missing values are unknown.
+// TestOldJournalRead: a journal of an earlier version is read, verified and exported. Values that it does not have are
+// unknown.
 func TestOldJournalRead(t *testing.T) {
 	_, o := unpackOld(t)
 	es, err := o.Journal.Log(journal.Query{})
@@ -83,8 +84,8 @@ func TestOldJournalRead(t *testing.T) {
 	}
 }
 
-// A repair in a journal of an earlier version is undone and redone with complete entries, and the old part of
-// the chain stays unchanged.
+// TestOldJournalUndone: a repair in a journal of an earlier version is undone and redone by complete entries, and the
+// old part of the chain stays unchanged.
 func TestOldJournalUndone(t *testing.T) {
 	home, o := unpackOld(t)
 	root := filepath.Join(home, "data", "opencode", "storage")

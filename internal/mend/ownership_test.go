@@ -13,21 +13,22 @@ import (
 	"mend/repair"
 )
 
-// TestOwns: an entry is about the store that was moved, not about a copy or another store.
+// TestOwns: an entry belongs to a store that was moved since, but not to another store, nor to a copy while the
+// original exists.
 func TestOwns(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e *change.Entry, before, now string) error
 		want   bool
 	}{
-		"same path":    {func(*change.Entry, string, string) error { return nil }, true},
-		"another kind": {func(e *change.Entry, _, _ string) error { e.Store.Kind = "lines"; return nil }, false},
-		"gone":         {func(e *change.Entry, before, _ string) error { e.Store.Root = before; return nil }, true},
-		"gone, copied": {func(e *change.Entry, before, _ string) error { e.Store.Root, e.Store.Ino = before, 1; return nil }, true},
-		"empty folder": {func(e *change.Entry, before, _ string) error {
+		"the same path":   {func(*change.Entry, string, string) error { return nil }, true},
+		"another kind":    {func(e *change.Entry, _, _ string) error { e.Store.Kind = "lines"; return nil }, false},
+		"moved":           {func(e *change.Entry, before, _ string) error { e.Store.Root = before; return nil }, true},
+		"moved by a copy": {func(e *change.Entry, before, _ string) error { e.Store.Root, e.Store.Ino = before, 1; return nil }, true},
+		"an empty folder in the old place": {func(e *change.Entry, before, _ string) error {
 			e.Store.Root, e.Store.Ino = before, 1
 			return os.MkdirAll(before, 0o755)
 		}, true},
-		"in its place": {func(e *change.Entry, before, now string) error {
+		"a store in the old place": {func(e *change.Entry, before, now string) error {
 			e.Store.Root, e.Store.Ino = before, 1
 			return os.CopyFS(before, os.DirFS(now))
 		}, false},

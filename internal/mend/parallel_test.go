@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// TestMapOrdered: the results have the order of the values.
 func TestMapOrdered(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 100} {
 		var want []int
@@ -15,7 +16,7 @@ func TestMapOrdered(t *testing.T) {
 			want = append(want, i)
 		}
 		got := slices.Collect(mapOrdered(t.Context(), want, func(_ context.Context, i int) int {
-			for range (n - i) % 7 { // later items tend to finish first
+			for range (n - i) % 7 { // later values tend to be finished first
 				runtime.Gosched()
 			}
 			return i
@@ -26,7 +27,8 @@ func TestMapOrdered(t *testing.T) {
 	}
 }
 
-// When the consumer stops, no more calls are started.
+// TestMapOrderedStops: when the caller stops reading or the context ends, no more calls start, and none is left
+// running.
 func TestMapOrderedStops(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -36,7 +38,7 @@ func TestMapOrderedStops(t *testing.T) {
 		take  int
 		limit int32
 	}{
-		{"the reader leaves", t.Context(), 3, int32(3 + runtime.GOMAXPROCS(0)*(resultsAhead+2))},
+		{"the caller stops", t.Context(), 3, int32(3 + runtime.GOMAXPROCS(0)*(resultsAhead+2))},
 		{"the context ended before", ended, 1000, int32(runtime.GOMAXPROCS(0) * (resultsAhead + 2))},
 	}
 	for _, r := range rows {

@@ -21,7 +21,7 @@ import (
 	"mend/testdata"
 )
 
-// blank is a store with a blank answer in its session.
+// blank returns a store whose session has a blank answer, with its options and the id of the session.
 func blank(t *testing.T) (*mend.Store, mend.Options, string) {
 	t.Helper()
 	dir := storetest.FastDir(t)
@@ -39,10 +39,11 @@ func blank(t *testing.T) (*mend.Store, mend.Options, string) {
 	return c, o, session
 }
 
-// The entry of a repair has the error that caused it, even without a class; a healthy session is not changed.
+// TestRepair: the entry of a repair has the error that caused it, even an error without a class, and a second repair
+// changes nothing.
 func TestRepair(t *testing.T) {
 	for name, e := range map[string]repair.APIError{
-		"of its class":    opencode.Agent{}.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
+		"with a class":    opencode.Agent{}.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
 		"without a class": {Text: "what now", Index: -1, Block: -1},
 	} {
 		c, o, session := blank(t)
@@ -55,7 +56,7 @@ func TestRepair(t *testing.T) {
 			t.Errorf("%s: journal %+v, %v", name, es, err)
 		}
 		if len(result.Plan.Ops) == 0 {
-			t.Errorf("%s: a result without ops", name)
+			t.Errorf("%s: the result has no ops", name)
 		}
 		if again, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &e}, nil); again != "" || err != nil {
 			t.Errorf("%s: Repair again = %q, %v; want nothing", name, again, err)
@@ -63,8 +64,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// If only the provider knows the blocks of an error, the named block is repaired first; when an error of the
-// class comes again, all of the kind are. An undone repair does not count (found fault 13.15).
+// TestRepairAgain: of an error that only the provider can locate, the first repair changes the named block, and the
+// next one for the same class all blocks of that kind. A repair that was undone does not count.
 func TestRepairAgain(t *testing.T) {
 	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	c, o, session := blank(t)
@@ -89,7 +90,7 @@ func TestRepairAgain(t *testing.T) {
 		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
 	}
 	if _, r, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{Error: &signature}, nil); err != nil || !r.All || len(r.Plan.Ops) < 2 {
-		t.Errorf("Repair again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
+		t.Errorf("Repair again: all %t, %d ops, %v, want all and at least 2 ops", r.All, len(r.Plan.Ops), err)
 	}
 	var ids []string
 	repairs, err := o.Journal.Log(journal.Query{Session: session})
@@ -114,6 +115,7 @@ func TestRepairAgain(t *testing.T) {
 	}
 }
 
+// TestRepairUnknown: an unknown id or the start of an id is refused.
 func TestRepairUnknown(t *testing.T) {
 	c, _, id := blank(t)
 	for _, id := range []string{"ses_none", id[:len(id)-1], ""} {
@@ -126,11 +128,11 @@ func TestRepairUnknown(t *testing.T) {
 	}
 }
 
-// LastChange finds the repair of a session, and then the undo of that repair.
+// TestLastChange: LastChange returns the last change of a session since a time: a repair, and then its undo.
 func TestLastChange(t *testing.T) {
 	c, _, session := blank(t)
 	start := time.Now().Add(-time.Second)
-	treated := func(since time.Time) string {
+	last := func(since time.Time) string {
 		t.Helper()
 		entry, err := unattended.New(c).LastChange(t.Context(), session, since)
 		if err != nil {
@@ -138,52 +140,53 @@ func TestLastChange(t *testing.T) {
 		}
 		return entry
 	}
-	if entry := treated(start); entry != "" {
-		t.Errorf("treated by %s before any repair", entry)
+	if entry := last(start); entry != "" {
+		t.Errorf("LastChange before any repair = %s, want none", entry)
 	}
 	id, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, later := treated(start), treated(time.Now().Add(time.Minute)); got != id || later != "" {
-		t.Errorf("treated by %q since the start, by %q in the future; want %q and none", got, later, id)
+	if got, later := last(start), last(time.Now().Add(time.Minute)); got != id || later != "" {
+		t.Errorf("LastChange = %q since the start, %q since a time in the future, want %q and none", got, later, id)
 	}
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := c.Apply(t.Context(), p)
-	if got := treated(start); err != nil || got != e.ID {
-		t.Errorf("treated by %q after undo; want %q; %v", got, e.ID, err)
+	if got := last(start); err != nil || got != e.ID {
+		t.Errorf("LastChange after the undo = %q, want %q; %v", got, e.ID, err)
 	}
 }
 
-// A repair waits until another process of mend releases the journal.
+// TestRepairWaits: a repair waits until another process of mend releases the journal.
 func TestRepairWaits(t *testing.T) {
 	c, o, session := blank(t)
 	j, err := journal.Open(o.Journal.Dir, journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	healed := make(chan error, 1)
+	repaired := make(chan error, 1)
 	go func() {
 		_, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: session}, repair.Request{}, nil)
-		healed <- err
+		repaired <- err
 	}()
 	select {
-	case err := <-healed:
-		t.Errorf("Repair = %v beside another mend", err)
+	case err := <-repaired:
+		t.Errorf("Repair = %v while another process has the journal", err)
 	default:
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-healed; err != nil {
-		t.Errorf("Repair = %v after another mend", err)
+	if err := <-repaired; err != nil {
+		t.Errorf("Repair = %v after the other process closed the journal", err)
 	}
 }
 
-// A long-lived client judges a session by the agent's current settings and list of models.
+// TestRepairAfterSettingsChange: a client that runs for long judges a session by the current settings and list of
+// models of the agent.
 func TestRepairAfterSettingsChange(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -227,7 +230,8 @@ func TestRepairAfterSettingsChange(t *testing.T) {
 	}
 }
 
-// A session is judged by the provider of the next prompt's model.
+// TestRepairForModel: a session is judged by the provider of the model that the next prompt names, by default of its
+// own.
 func TestRepairForModel(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -238,13 +242,13 @@ func TestRepairForModel(t *testing.T) {
 		model  request.Model
 		want   bool
 	}{
-		"the session's own":                     {"blank answer", request.Model{ProviderID: "anthropic", ModelID: "claude-fake"}, true},
+		"its own":                               {"blank answer", request.Model{ProviderID: "anthropic", ModelID: "claude-fake"}, true},
 		"none":                                  {"blank answer", request.Model{}, true},
 		"one that accepts it":                   {"blank answer", chat, false},
-		"none, of a session that is healthy":    {"bad tool name", request.Model{}, false},
-		"one that refuses what the own accepts": {"bad tool name", chat, true},
-		"of a session that is healthy":          {"", chat, false},
-		"one whose rules are not known":         {"bad tool name", xai, true},
+		"none, and its own accepts it":          {"bad tool name", request.Model{}, false},
+		"one that refuses what its own accepts": {"bad tool name", chat, true},
+		"one, and the session is healthy":       {"", chat, false},
+		"one with unknown rules":                {"bad tool name", xai, true},
 	} {
 		dir := t.TempDir()
 		session, err := testdata.Unpack(testdata.OpenCode11833, dir)

@@ -19,6 +19,7 @@ func blank(data []byte) []byte {
 	return []byte(strings.Replace(string(data), `"Running."`, `"        "`, 1))
 }
 
+// TestRescan: after these changes of a tree or the cache, the next scan reads the changed session only.
 func TestRescan(t *testing.T) {
 	rows := []struct {
 		name string
@@ -46,12 +47,12 @@ func TestRescan(t *testing.T) {
 			b.must(os.Chtimes(name+".new", info.ModTime(), info.ModTime()))
 			b.must(os.Rename(name+".new", name))
 		}, 1, []string{"R11"}},
-		{"a part less", func(b *scanFixture) { b.must(os.Remove(b.part())) }, 1, nil},
-		{"a part more", func(b *scanFixture) {
+		{"a removed part", func(b *scanFixture) { b.must(os.Remove(b.part())) }, 1, nil},
+		{"an added part", func(b *scanFixture) {
 			name := b.part()
 			b.must(os.WriteFile(filepath.Join(filepath.Dir(name), "prt_zzz.json"), []byte("{"), 0o644))
 		}, 1, []string{"unreadable"}},
-		{"a folder that cannot be one", func(b *scanFixture) {
+		{"a link with the name of a message", func(b *scanFixture) {
 			b.must(os.Symlink("/", filepath.Join(b.dir, "opencode/storage/message", b.id, "msg_z.json")))
 		}, 1, []string{"stray"}},
 		{"a backup beside a part", func(b *scanFixture) { b.must(os.WriteFile(b.part()+".bak", nil, 0o644)) }, 1, []string{"beside"}},
@@ -78,10 +79,10 @@ func TestRescan(t *testing.T) {
 		{"a bit of the cache is wrong", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, 1, nil},
 		{"the cache is empty", func(b *scanFixture) { b.edit(func([]byte) []byte { return nil }) }, 1, nil},
 		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
-		{"something strange is written after", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
+		{"the cache has bytes after its end", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
 		{"another version of mend", func(b *scanFixture) { b.opt.Journal.Version = "2" }, 1, nil},
 		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
-		{"asking the model to think", func(b *scanFixture) { b.opt.Thinking = new(bool) }, 1, nil},
+		{"thinking switched", func(b *scanFixture) { b.opt.Thinking = new(bool) }, 1, nil},
 		{"the session is about to be written", func(b *scanFixture) {
 			c, err := Open(b.opt)
 			b.must(err)
@@ -104,8 +105,8 @@ func TestRescan(t *testing.T) {
 	}
 }
 
-// Files in folders among the parts count, too. A session with files beside its records is not read more often than
-// others.
+// TestRescanBelow: a change of a file in a folder among the parts is noticed, too. A session with files beside its
+// records is not read more often than others.
 func TestRescanBelow(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	folder := filepath.Join(filepath.Dir(b.part()), "prt_zzz.json", "in")
@@ -132,7 +133,7 @@ func (b *scanFixture) edit(f func([]byte) []byte) {
 	b.must(os.WriteFile(found[0], f(data), 0o600))
 }
 
-// A finding from the cache is the same as the first.
+// TestRescanReportsTheSame: a finding from the cache is the same as the finding that was cached.
 func TestRescanReportsTheSame(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	data, err := os.ReadFile(b.part())
@@ -148,10 +149,10 @@ func TestRescanReportsTheSame(t *testing.T) {
 	}
 	first, again := found(), found()
 	if len(first) != 1 || len(first[0].Diagnoses) != 1 {
-		t.Fatalf("the first scan found %v, want one fault", first)
+		t.Fatalf("the first scan found %v, want one finding", first)
 	}
 	if diff := cmp.Diff(first, again, cmp.FilterPath(unexported, cmp.Ignore())); diff != "" {
-		t.Errorf("the second scan finds something else (-first +second):\n%s", diff)
+		t.Errorf("the second scan found something else (-first +second):\n%s", diff)
 	}
 }
 
@@ -160,7 +161,7 @@ func unexported(p cmp.Path) bool {
 	return ok && f.Name() == "finding"
 }
 
-// A session is read again if a change after the scan may have left the same stamp.
+// TestRescanOfYoungRecords: a session is read again if a change after the scan may have left the same stamp.
 func TestRescanOfYoungRecords(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	b.clock = 0
@@ -170,19 +171,19 @@ func TestRescanOfYoungRecords(t *testing.T) {
 	b.want("once more", 0)
 }
 
-// A result that depends on more than the records is not used.
+// TestRescanOfShortLivedResults: the cached result of a session with an unfinished answer is used only if no process
+// has the store open, neither at the first scan nor at the second.
 func TestRescanOfShortLivedResults(t *testing.T) {
 	unfinished := strings.NewReplacer(`"completed"`, `"x"`, `"finish"`, `"y"`)
 	rows := []struct {
-		name        string
-		edit        *strings.Replacer
-		held, later bool // a process has the store open, at the first and at the second scan
-		read        int
+		name          string
+		first, second bool // a process has the store open at that scan
+		read          int
 	}{
-		{"an answer that is not finished", unfinished, false, false, 0},
-		{"an answer that is not finished, and the agent comes", unfinished, false, true, 1},
-		{"an answer that is not finished, and the agent leaves", unfinished, true, false, 1},
-		{"an answer that is not finished, beside the agent", unfinished, true, true, 1},
+		{"no process", false, false, 0},
+		{"a process starts", false, true, 1},
+		{"a process ends", true, false, 1},
+		{"a process runs", true, true, 1},
 	}
 	for _, r := range rows {
 		b := newScanFixture(t, testdata.OpenCode1153)
@@ -191,17 +192,18 @@ func TestRescanOfShortLivedResults(t *testing.T) {
 		for _, name := range found {
 			data, err := os.ReadFile(name)
 			b.must(err)
-			b.must(os.WriteFile(name, []byte(r.edit.Replace(string(data))), 0o644))
+			b.must(os.WriteFile(name, []byte(unfinished.Replace(string(data))), 0o644))
 		}
-		b.held = r.held
+		b.held = r.first
 		b.scan()
-		b.held = r.later
+		b.held = r.second
 		if _, read := b.scan(); read != r.read {
 			t.Errorf("%s: %d sessions were read again, want %d", r.name, read, r.read)
 		}
 	}
 }
 
+// TestScansAtTheSameTime: scans at the same time find the same, and leave a cache that can be used.
 func TestScansAtTheSameTime(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	var wg sync.WaitGroup

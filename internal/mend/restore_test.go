@@ -25,11 +25,11 @@ import (
 	"mend/testdata"
 )
 
-// A lossBench is a store with a completely copied session.
+// A lossBench is a store with one session, of which the journal keeps a copy.
 type lossBench struct {
 	t       *testing.T
 	dir     string // of the store
-	file    string // of the database, or the transcript
+	file    string // the database or the transcript; "" for a tree
 	session string
 	client  *mend.Store
 	journal *mend.Journal
@@ -131,7 +131,7 @@ func (b *lossBench) content() string {
 	return all.String()
 }
 
-// restorable returns the session's row in the list of restorable sessions.
+// restorable returns the session as the list of restorable sessions has it, or nil.
 func (b *lossBench) restorable() *mend.Restorable {
 	b.t.Helper()
 	var found *mend.Restorable
@@ -162,7 +162,7 @@ func (b *lossBench) propose(r mend.RestoreRequest) (done mend.Restored, err erro
 	return done, err
 }
 
-// restore restores the session, and returns the id of the change.
+// restore restores the session, and returns the id of the entry, or "" if there was nothing to restore.
 func (b *lossBench) restore(r mend.RestoreRequest) (mend.Restored, string) {
 	b.t.Helper()
 	done, err := b.propose(r)
@@ -180,7 +180,7 @@ func (b *lossBench) restore(r mend.RestoreRequest) (mend.Restored, string) {
 		b.t.Fatal(err)
 	}
 	if e.Cause.Kind != change.CauseRestore && e.Cause.Kind != change.CauseUndo {
-		b.t.Errorf("the entry is a %s", e.Cause.Kind)
+		b.t.Errorf("the cause of the entry is %s, want a restore or an undo", e.Cause.Kind)
 	}
 	return done, e.ID
 }
@@ -204,6 +204,7 @@ func rewriteTranscript(edit func(data string) string) func(b *lossBench) {
 	return func(b *lossBench) { b.write(b.file, edit(b.read(b.file))) }
 }
 
+// metadata returns the lines of a transcript that are not messages.
 func metadata(data string) string {
 	var kept []string
 	for line := range strings.Lines(data) {
@@ -216,31 +217,32 @@ func metadata(data string) string {
 
 const otherID = "00000000-1111-4111-8111-111111111111"
 
+// removePath removes a path of the store, or the transcript if path is empty.
 func removePath(path string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
-		at := b.file
+		target := b.file
 		if path != "" {
-			at = filepath.Join(b.dir, filepath.FromSlash(path))
+			target = filepath.Join(b.dir, filepath.FromSlash(path))
 		}
-		if err := os.RemoveAll(at); err != nil {
+		if err := os.RemoveAll(target); err != nil {
 			b.t.Fatal(err)
 		}
 	}
 }
 
-// TestRestore damages a session in all ways: it is listed as restorable, the restore restores it unchanged, and the
-// undo of the restore restores the damaged state, byte for byte.
+// TestRestore: a session that lost content in one of these ways is listed as restorable, the restore gives it back byte
+// for byte, and the undo of the restore gives back the damaged state.
 func TestRestore(t *testing.T) {
 	const dropped = "delete from session"
 	for _, c := range []struct {
 		name, store string
 		lose        func(*lossBench)
 		state       string
-		same        bool // everything is as in the copy
+		same        bool // the restore gives back every byte of the copy
 	}{
-		{"transcript unlinked", "claude", removePath(""), mend.Deleted, true},
-		{"with what is beside it", "claude", func(b *lossBench) { removePath("projects/-home-user-project")(b) }, mend.Deleted, true},
+		{"deleted", "claude", removePath(""), mend.Deleted, true},
+		{"deleted with its folder", "claude", removePath("projects/-home-user-project"), mend.Deleted, true},
 		{"emptied", "claude", rewriteTranscript(func(string) string { return "" }), string(repair.NotLoaded), true},
 		{"cut in half", "claude", rewriteTranscript(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
 		{"only metadata", "claude", rewriteTranscript(metadata), string(repair.NotLoaded), true},
@@ -251,7 +253,7 @@ func TestRestore(t *testing.T) {
 		}), mend.Replaced, true},
 		{"result removed", "claude", func(b *lossBench) { removePath("projects/-home-user-project/" + b.session)(b) }, mend.Shortened, true},
 
-		{"unlinked", "codex", removePath(""), mend.Deleted, true},
+		{"deleted", "codex", removePath(""), mend.Deleted, true},
 		{"emptied", "codex", rewriteTranscript(func(string) string { return "" }), string(repair.NotLoaded), true},
 		{"NUL bytes", "codex", rewriteTranscript(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
 		{"cut in half", "codex", rewriteTranscript(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
@@ -267,7 +269,7 @@ func TestRestore(t *testing.T) {
 		{"all messages deleted", "1.18.33", sql("delete from part", "delete from message"), mend.Shortened, true},
 		{"a part deleted", "1.18.33", sql("delete from part where id = (select max(id) from part)"), mend.Shortened, true},
 		{"half of the parts deleted", "1.18.33", sql("delete from part where rowid % 2 = 0"), mend.Shortened, true},
-		{"a shorter state kept, then unlinked", "claude", func(b *lossBench) {
+		{"a shorter state kept, then deleted", "claude", func(b *lossBench) {
 			rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
 			b.keep()
 			removePath("")(b)
@@ -285,7 +287,7 @@ func TestRestore(t *testing.T) {
 		t.Run(c.store+" "+c.name, func(t *testing.T) {
 			b := newLossBench(t, c.store)
 			if r := b.restorable(); r != nil {
-				t.Errorf("before the loss it can be brought back: %+v", r)
+				t.Errorf("before the loss it is restorable: %+v", r)
 			}
 			whole := b.content()
 			c.lose(b)
@@ -295,7 +297,7 @@ func TestRestore(t *testing.T) {
 			}
 			r := b.restorable()
 			if r == nil && c.state != "" || r != nil && (r.State != c.state || r.Kept > 0 && r.Kept <= r.Now && r.Missing == 0 && r.State != mend.Replaced) {
-				t.Errorf("it can be brought back: %+v, want %q", r, c.state)
+				t.Errorf("it is restorable: %+v, want the state %q", r, c.state)
 			}
 			done, id := b.restore(mend.RestoreRequest{})
 			if id == "" {
@@ -306,14 +308,14 @@ func TestRestore(t *testing.T) {
 			}
 			if c.store == "claude" {
 				if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o600 || time.Since(info.ModTime()) > time.Minute {
-					t.Errorf("the transcript is of %v, mode %v, %v", info.ModTime(), info.Mode(), err)
+					t.Errorf("the transcript has the time %v and the mode %v, %v", info.ModTime(), info.Mode(), err)
 				}
 			}
 			if r := b.restorable(); r != nil {
-				t.Errorf("after the restore it can be brought back: %+v", r)
+				t.Errorf("after the restore it is restorable: %+v", r)
 			}
 			if again, err := b.propose(mend.RestoreRequest{}); err != nil || len(again.Plan.Ops) > 0 {
-				t.Errorf("a second restore has %d ops, %v", len(again.Plan.Ops), err)
+				t.Errorf("a second restore has %d ops, %v, want none", len(again.Plan.Ops), err)
 			}
 			b.undo(id)
 			if now := b.content(); now != lost {
@@ -323,7 +325,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreJoined checks that records added by the agent stay beside the restored ones.
+// TestRestoreJoined: records that the agent added since the loss stay beside the restored records. Another conversation
+// under the same id is replaced only with force.
 func TestRestoreJoined(t *testing.T) {
 	line := func(session, uuid, parent, text string) string {
 		return `{"parentUuid":` + parent + `,"isSidechain":false,"type":"user","message":{"role":"user","content":"` + text + `"},"uuid":"` + uuid + `","timestamp":"2026-11-25T10:00:00.000Z","sessionId":"` + session + `","cwd":"/home/user/project","version":"2.1.330"}` + "\n"
@@ -333,20 +336,20 @@ func TestRestoreJoined(t *testing.T) {
 		return `"` + all[len(all)-1][:36] + `"`
 	}
 	const newID = "00000000-2222-4222-8222-222222222222"
-	t.Run("begun anew by a running program", func(t *testing.T) {
+	t.Run("continued by a running program", func(t *testing.T) {
 		b := newLossBench(t, "claude")
-		whole, added := b.read(b.file), line(b.session, newID, lastID(b), "goes on")
+		whole, added := b.read(b.file), line(b.session, newID, lastID(b), "next")
 		b.write(b.file, added)
 		done, id := b.restore(mend.RestoreRequest{})
 		if now := b.read(b.file); !done.Joined || done.Session.ID != b.session || now != whole+added {
 			t.Errorf("joined %t: the transcript has %d bytes, want %d", done.Joined, len(now), len(whole+added))
 		}
 		if r := b.restorable(); r != nil {
-			t.Errorf("it can be brought back: %+v", r)
+			t.Errorf("after the restore it is restorable: %+v", r)
 		}
 		b.undo(id)
 		if now := b.read(b.file); now != added {
-			t.Errorf("undone: %d bytes", len(now))
+			t.Errorf("undone: %d bytes, want %d", len(now), len(added))
 		}
 	})
 	t.Run("another conversation under the id", func(t *testing.T) {
@@ -354,15 +357,15 @@ func TestRestoreJoined(t *testing.T) {
 		other := line(b.session, newID, "null", "something else")
 		b.write(b.file, other)
 		if _, err := b.propose(mend.RestoreRequest{}); err == nil || !strings.Contains(err.Error(), "another conversation") || b.read(b.file) != other {
-			t.Errorf("it is not refused: %v", err)
+			t.Errorf("a restore without force = %v, want a refusal", err)
 		}
 		_, id := b.restore(mend.RestoreRequest{Force: true})
 		if b.read(b.file) != string(fixture.Baseline) {
-			t.Error("what was kept is not in its place")
+			t.Error("restored: the file is not the copy")
 		}
 		b.undo(id)
 		if b.read(b.file) != other {
-			t.Error("undone, the other conversation is not back")
+			t.Error("undone: the file is not the other conversation")
 		}
 	})
 	t.Run("reverted, then prompted", func(t *testing.T) {
@@ -373,23 +376,23 @@ func TestRestoreJoined(t *testing.T) {
 		done, id := b.restore(mend.RestoreRequest{})
 		sql("delete from message where id = 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz'")(b)
 		if !done.Joined || b.content() != before {
-			t.Errorf("joined %t, and not all is there", done.Joined)
+			t.Errorf("restored: joined %t, want true, and the content from before", done.Joined)
 		}
 		b.undo(id)
 		if r := b.restorable(); r == nil || r.State != mend.Shortened {
-			t.Errorf("undone: %+v", r)
+			t.Errorf("undone: it is restorable: %+v, want the state %q", r, mend.Shortened)
 		}
 	})
 }
 
-// TestRestoreAt restores an earlier state by a time, by its id and by a repair.
+// TestRestoreAt: an earlier state is restored by its time, and a time or an id without a state is refused.
 func TestRestoreAt(t *testing.T) {
 	b := newLossBench(t, "claude")
 	first := b.read(b.file)
-	var times []time.Time
+	var kept time.Time
 	err := b.journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
 		states, err := k.States(keep.Query{})
-		times = append(times, states[0].Time)
+		kept = states[0].Time
 		return err
 	})
 	if err != nil {
@@ -401,9 +404,9 @@ func TestRestoreAt(t *testing.T) {
 	b.write(b.file, second)
 	b.keep()
 	if done, id := b.restore(mend.RestoreRequest{}); id != "" {
-		t.Errorf("nothing is missing, and it is restored: %+v", done)
+		t.Errorf("nothing is missing, and the session is restored: %+v", done)
 	}
-	done, id := b.restore(mend.RestoreRequest{At: times[0].Add(time.Millisecond)})
+	done, id := b.restore(mend.RestoreRequest{At: kept.Add(time.Millisecond)})
 	if now := b.read(b.file); id == "" || now != first || done.Session.ID != b.session {
 		t.Errorf("at the first state: %d bytes, want %d", len(now), len(first))
 	}
@@ -411,18 +414,17 @@ func TestRestoreAt(t *testing.T) {
 	if now := b.read(b.file); now != second {
 		t.Errorf("undone: %d bytes, want %d", len(now), len(second))
 	}
-	if _, err := b.propose(mend.RestoreRequest{At: times[0].Add(-time.Hour)}); err == nil || !strings.Contains(err.Error(), "no complete state of that time") {
-		t.Errorf("before the first state: %v", err)
+	if _, err := b.propose(mend.RestoreRequest{At: kept.Add(-time.Hour)}); err == nil || !strings.Contains(err.Error(), "no complete state of that time") {
+		t.Errorf("before the first state: %v, want a refusal", err)
 	}
 	if _, err := b.propose(mend.RestoreRequest{State: "zzzzzz"}); err == nil {
-		t.Error("at an unknown repair: no error")
+		t.Error("an unknown state: no error")
 	}
 }
 
-// TestRestoreMode checks that an existing file keeps its mode, and that the undo of the restore has no
-// conflict.
+// TestRestoreMode: a restore and its undo keep the mode of an existing file.
 func TestRestoreMode(t *testing.T) {
-	for _, beside := range []bool{false, true} { // then whole files are written, not lines
+	for _, beside := range []bool{false, true} { // with lost files beside the transcript, whole files are written
 		b := newLossBench(t, "claude")
 		whole := b.content()
 		rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
@@ -435,17 +437,17 @@ func TestRestoreMode(t *testing.T) {
 		}
 		mode := func(when string) {
 			if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o640 {
-				t.Errorf("%s: the transcript is of mode %v, %v", when, info.Mode(), err)
+				t.Errorf("%s: the transcript has the mode %v, %v", when, info.Mode(), err)
 			}
 		}
 		_, id := b.restore(mend.RestoreRequest{})
 		if b.content() != whole {
-			t.Error("restored: not all is there")
+			t.Error("restored: the content is not the content from before the loss")
 		}
 		mode("restored")
 		b.undo(id)
 		if b.content() != lost {
-			t.Error("undone: it is not as it was")
+			t.Error("undone: the content is not the content from before the restore")
 		}
 		mode("undone")
 	}
@@ -456,7 +458,7 @@ func firstChain(lines []string) string {
 	return lines[i]
 }
 
-// TestRestoreBeforeRepair restores the state before a repair from the journal, without any copy.
+// TestRestoreBeforeRepair: without any copy, the state before a repair is restored from the journal.
 func TestRestoreBeforeRepair(t *testing.T) {
 	b := newLossBench(t, "claude")
 	if err := os.Remove(filepath.Join(filepath.Dir(b.dir), "journal", "keep.db")); err != nil {
@@ -478,12 +480,11 @@ func TestRestoreBeforeRepair(t *testing.T) {
 	}
 	removePath("")(b)
 	if _, err := b.propose(mend.RestoreRequest{}); !errors.Is(err, mend.ErrNothingKept) {
-		t.Errorf("gone, and nothing kept: %v", err)
+		t.Errorf("deleted, and nothing is kept: %v, want %v", err, mend.ErrNothingKept)
 	}
 }
 
-// TestRestoreGoneGrowth checks that the cost of restoring one missing session does not grow with the
-// number of missing sessions.
+// TestRestoreGoneGrowth: the cost of restoring one missing session does not grow with the number of other sessions.
 func TestRestoreGoneGrowth(t *testing.T) {
 	b := newLossBench(t, "claude")
 	if err := os.RemoveAll(strings.TrimSuffix(b.file, ".jsonl")); err != nil {
@@ -492,8 +493,8 @@ func TestRestoreGoneGrowth(t *testing.T) {
 	if err := os.Remove(b.file); err != nil {
 		t.Fatal(err)
 	}
-	allocs := func(there int) float64 {
-		for i := range there {
+	allocs := func(others int) float64 {
+		for i := range others {
 			id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
 			b.write(filepath.Join(filepath.Dir(b.file), id+".jsonl"), `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"`+id+`","message":{"role":"user","content":"x"}}`+"\n")
 		}

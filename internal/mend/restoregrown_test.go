@@ -19,7 +19,7 @@ import (
 	"mend/testdata"
 )
 
-// growSession adds a message with a part, or lines, as the agent does.
+// growSession adds a prompt to the session, as the agent does.
 func growSession(b *lossBench) {
 	b.t.Helper()
 	switch {
@@ -41,7 +41,7 @@ func growSession(b *lossBench) {
 	}
 }
 
-// editFiles returns a loss that edits the files whose name matches the pattern, until it has changed n of them.
+// editFiles returns a loss that changes the first n files that match the pattern and that edit changes.
 func editFiles(pattern string, n int, edit func(string) string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
@@ -57,12 +57,12 @@ func editFiles(pattern string, n int, edit func(string) string) func(*lossBench)
 			}
 		}
 		if left > 0 {
-			b.t.Fatal("nothing to lose")
+			b.t.Fatalf("%d of %d files were changed", n-left, n)
 		}
 	}
 }
 
-// firstDifference returns the first line that differs.
+// firstDifference returns the first line that differs, of both texts.
 func firstDifference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(x), len(y)) {
@@ -83,7 +83,7 @@ func withoutText(data string) string {
 	return data[:i] + data[i+strings.Index(data[i:], `"`):]
 }
 
-// eachLine returns a loss that edits the transcript's lines that contain a text.
+// eachLine returns a loss that edits the lines of the transcript that contain a text.
 func eachLine(having string, edit func(line string) string) func(*lossBench) {
 	return rewriteTranscript(func(d string) string {
 		var all strings.Builder
@@ -113,23 +113,23 @@ func grownWithoutLoss(t *testing.T, store string) string {
 	b := newLossBench(t, store)
 	growSession(b)
 	if r := b.restorable(); r != nil {
-		t.Fatalf("nothing is lost, and it can be brought back: %+v", r)
+		t.Fatalf("nothing is lost, and the session is restorable: %+v", r)
 	}
 	b.keep()
 	if r := b.restorable(); r != nil {
-		t.Fatalf("nothing is lost, and it can be brought back: %+v", r)
+		t.Fatalf("nothing is lost, and after a copy the session is restorable: %+v", r)
 	}
 	return b.content()
 }
 
-// TestRestoreGrown: a session that has lost content and continued is listed, and after the restore has the
-// lost and the new content. So it is if a copy was made since, unless the session has gained more than it
-// lost. A plain run tries that once for each store.
+// TestRestoreGrown: a session that has lost content and continued is listed, and after the restore has the lost and the
+// new content. That also holds if a copy was made since, unless the session has gained more than it lost. A plain run
+// tries a later copy once for each store.
 func TestRestoreGrown(t *testing.T) {
 	storetest.Long(t)
 	one := "(select min(id) from part where data like '%\"type\":\"text\"%')"
 	whole := map[string]string{} // by store: the content of a session that lost nothing
-	seen := map[string]bool{}    // stores with a case of a later copy
+	tried := map[string]bool{}   // stores for which a later copy was tried
 	for _, c := range []struct {
 		name, store string
 		lose        func(*lossBench)
@@ -170,10 +170,10 @@ func TestRestoreGrown(t *testing.T) {
 		{"a result emptied", "claude", func(b *lossBench) { b.write(b.pathBeside("tool-results/a.txt"), "") }, true},
 	} {
 		for _, kept := range []bool{false, true} {
-			if kept && (c.small || seen[c.store] && !storetest.AllCases()) {
+			if kept && (c.small || tried[c.store] && !storetest.AllCases()) {
 				continue
 			}
-			seen[c.store] = seen[c.store] || kept
+			tried[c.store] = tried[c.store] || kept
 			name := c.store + " " + c.name
 			if kept {
 				name += ", kept since"
@@ -191,7 +191,7 @@ func TestRestoreGrown(t *testing.T) {
 				}
 				r := b.restorable()
 				if r == nil || r.State != mend.Shortened && r.State != mend.Replaced && r.State != string(repair.NotLoaded) || r.Kept == 0 || r.Copied == 0 || r.Now == 0 {
-					t.Fatalf("it can be brought back: %+v", r)
+					t.Fatalf("it is restorable: %+v", r)
 				}
 				done, id := b.restore(mend.RestoreRequest{})
 				if id == "" || done.Session.ID != b.session {
@@ -201,7 +201,7 @@ func TestRestoreGrown(t *testing.T) {
 					t.Errorf("restored: %d bytes, want %d:\n%s", len(now), len(first), firstDifference(now, first))
 				}
 				if r := b.restorable(); r != nil {
-					t.Errorf("after the restore it can be brought back: %+v", r)
+					t.Errorf("after the restore it is restorable: %+v", r)
 				}
 				b.undo(id)
 				if now := b.content(); now != lost {
@@ -212,22 +212,22 @@ func TestRestoreGrown(t *testing.T) {
 	}
 }
 
-// TestRestoreTakenBack: final messages that were missing before a later copy was made count as taken back,
-// not as lost.
-func TestRestoreTakenBack(t *testing.T) {
+// TestRestoreReverted: last messages that were missing when a later copy was made count as removed by the user, not as
+// lost.
+func TestRestoreReverted(t *testing.T) {
 	b := newLossBench(t, "1.18.33")
 	sql("delete from part where message_id in (select id from message order by id desc limit 1)", "delete from message where id in (select id from message order by id desc limit 1)")(b)
 	growSession(b)
 	if r := b.restorable(); r == nil {
-		t.Error("before the copy it cannot be brought back")
+		t.Error("before the copy it is not restorable")
 	}
 	b.keep()
 	if r := b.restorable(); r != nil {
-		t.Errorf("after the copy it can be brought back: %+v", r)
+		t.Errorf("after the copy it is restorable: %+v", r)
 	}
 }
 
-// TestRestoreEdited: records that mend itself has removed or changed since the copy are not missing.
+// TestRestoreEdited: records that mend itself removed or changed since the copy do not count as lost.
 func TestRestoreEdited(t *testing.T) {
 	b := newLossBench(t, "1.18.33")
 	head, err := b.client.Session(t.Context(), b.session)
@@ -257,15 +257,15 @@ func TestRestoreEdited(t *testing.T) {
 	}
 	growSession(b)
 	if r := b.restorable(); r != nil {
-		t.Errorf("it can be brought back: %+v", r)
+		t.Errorf("it is restorable: %+v", r)
 	}
 	b.keep()
 	if r := b.restorable(); r != nil {
-		t.Errorf("kept since, it can be brought back: %+v", r)
+		t.Errorf("after a later copy it is restorable: %+v", r)
 	}
 }
 
-// TestRestoreMoved: a session of a tree that was moved since the copy does not get a second record.
+// TestRestoreMoved: a session of a tree that was moved since the copy gets no second session record.
 func TestRestoreMoved(t *testing.T) {
 	b := newLossBench(t, "tree")
 	to := t.TempDir()
@@ -284,12 +284,12 @@ func TestRestoreMoved(t *testing.T) {
 		t.Fatalf("moved to project %q: %v", b.head.Project, err)
 	}
 	if done, id := b.restore(mend.RestoreRequest{}); id == "" || len(done.Plan.Ops) != 1 {
-		t.Errorf("restored with %d ops", len(done.Plan.Ops))
+		t.Errorf("restored with %d ops, want one", len(done.Plan.Ops))
 	}
 }
 
-// TestRestoreTimes: the undo of a restore resets the file times. Agents use them to select the last session and
-// delete old ones; its redo sets the times of the restore.
+// TestRestoreTimes: the undo of a restore resets the times of files, and its redo sets the times of the restore. Agents
+// use these times to select the last session and to delete old sessions.
 func TestRestoreTimes(t *testing.T) {
 	old := time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
 	for _, c := range []struct {
@@ -297,11 +297,11 @@ func TestRestoreTimes(t *testing.T) {
 		lose              func(*lossBench)
 	}{
 		{"a transcript cut", "claude", "", rewriteTranscript(func(d string) string { return d[:len(d)/2] })},
-		{"and what is beside it", "claude", "", func(b *lossBench) {
+		{"a transcript cut, and its files removed", "claude", "", func(b *lossBench) {
 			rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
 			removePath("projects/-home-user-project/" + b.session)(b)
 		}},
-		{"a file beside", "claude", "tool-results/a.txt", func(b *lossBench) { b.write(b.pathBeside("tool-results/a.txt"), "a long") }},
+		{"a file of the session", "claude", "tool-results/a.txt", func(b *lossBench) { b.write(b.pathBeside("tool-results/a.txt"), "a long") }},
 		{"a part", "tree", "storage/part/*/*", editFiles("storage/part/*/*.json", 1, withoutText)},
 	} {
 		t.Run(c.store+" "+c.name, func(t *testing.T) {
@@ -332,11 +332,11 @@ func TestRestoreTimes(t *testing.T) {
 			_, id := b.restore(mend.RestoreRequest{})
 			restored := at("restored")
 			if time.Since(restored) > time.Minute {
-				t.Errorf("restored: of %v", restored)
+				t.Errorf("restored: the time is %v, want now", restored)
 			}
 			b.undo(id)
 			if now := at("undone"); !now.Equal(old) {
-				t.Errorf("undone: of %v, want %v", now, old)
+				t.Errorf("undone: the time is %v, want %v", now, old)
 			}
 			p, err := b.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: true})
 			if err == nil {
@@ -345,8 +345,8 @@ func TestRestoreTimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if now := at("done again"); !now.Equal(restored) {
-				t.Errorf("done again: of %v, want %v", now, restored)
+			if now := at("redone"); !now.Equal(restored) {
+				t.Errorf("redone: the time is %v, want %v", now, restored)
 			}
 		})
 	}

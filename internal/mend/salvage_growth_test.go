@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// damagedDatabase returns a store whose database has the given number of copies of a session's rows, and a
-// page of zeros in the middle.
+// damagedDatabase returns a store whose database has so many copies of the rows of a session, and a page of zeros in
+// the middle.
 func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
 	t.Helper()
 	path, _ := dbtest.Unpack(t, "1.18.33")
@@ -37,8 +37,7 @@ func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
 	return c, int64(len(data))
 }
 
-// TestSalvageGrowth checks that the bytes a salvage reads, writes and allocates grow linearly with the size
-// of the database.
+// TestSalvageGrowth: the bytes that a salvage reads, writes and allocates grow linearly with the size of the database.
 func TestSalvageGrowth(t *testing.T) {
 	storetest.NeedAllCases(t)
 	if _, err := os.Stat("/proc/self/io"); err != nil {
@@ -77,7 +76,7 @@ func TestSalvageGrowth(t *testing.T) {
 	}
 	for k, what := range []string{"reads and writes", "allocates"} {
 		if small, large := perByte[0][k], perByte[1][k]; large > small*1.3 {
-			t.Errorf("a salvage %s %.1f bytes for each of a small database, and %.1f of a large one", what, small, large)
+			t.Errorf("a salvage %s %.1f bytes for each byte of a small database, and %.1f of a large one", what, small, large)
 		}
 	}
 	if perByte[1][0] > 16 {

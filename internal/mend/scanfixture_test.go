@@ -20,14 +20,13 @@ import (
 	"mend/testdata"
 )
 
-// A countingStore records which sessions were read, and whether a method other than State and Busy was
-// called.
+// A countingStore records which sessions were read, and whether List, Stamp or Examine was called.
 type countingStore struct {
 	agent.Store
 	mu    sync.Mutex
 	read  []string
 	asked bool
-	held  bool // a process started in 1970 uses it
+	held  bool // a process has the store open
 }
 
 func (s *countingStore) Busy(_ context.Context, _ change.Head, unfinished bool) bool {
@@ -125,7 +124,7 @@ func (b *scanFixture) want(when string, read int, rules ...string) {
 	}
 }
 
-// part is the file of the first answer's text.
+// part returns the file of the text of the first answer.
 func (b *scanFixture) part() string {
 	b.t.Helper()
 	found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/part/*/*.json"))

@@ -11,7 +11,7 @@ import (
 	"mend/testdata"
 )
 
-// futureFixture is a store with a last answer in the year 2099.
+// futureFixture returns a store whose last answer is dated in the year 2099.
 func futureFixture(t *testing.T) *scanFixture {
 	t.Helper()
 	b := newScanFixture(t, testdata.OpenCode1227)
@@ -23,21 +23,21 @@ func at(year int) func() time.Time {
 	return func() time.Time { return time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC) }
 }
 
-// The result of a session with a message dated in the future is not kept: the next prompt sorts after the message
-// when that time has come.
+// TestResultValidity: the result of a session with a message dated in the future is not cached, because it changes at
+// that time: then the next prompt sorts after the message.
 func TestResultValidity(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
 	b.want("the first scan", 1, "R12")
 	b.want("again", 1, "R12")
 	b.opt.Now = at(2101)
-	b.want("when that time has come", 1)
+	b.want("after that time", 1)
 	b.opt.Now = at(2027)
-	b.want("and with the clock set back", 1, "R12")
+	b.want("with the clock set back", 1, "R12")
 }
 
-// If many sessions are dated in the future, the machine's clock is wrong: this is noted once, and no date
-// counts as damage.
+// TestMachineClockIsWrong: if most sessions are dated in the future, the clock of the machine is wrong: one note says
+// so, and no date is a finding.
 func TestMachineClockIsWrong(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
@@ -52,7 +52,7 @@ func TestMachineClockIsWrong(t *testing.T) {
 	}
 	var notes []string
 	b.opt.Note = func(s string) { notes = append(notes, s) }
-	b.want("three of four sessions are of 2099", 4)
+	b.want("three of four sessions are dated in 2099", 4)
 	if len(notes) != 1 {
 		t.Errorf("notes: %q, want one", notes)
 	}

@@ -8,7 +8,8 @@ import (
 	"mend/repair"
 )
 
-// A session that could not be examined is broken.
+// TestSummary: a summary counts broken, failed, unfixable, busy and healthy sessions. A session that cannot be examined
+// is broken.
 func TestSummary(t *testing.T) {
 	var s Summary
 	broken := repair.Diagnosis{Severity: repair.Broken}

@@ -17,12 +17,12 @@ import (
 	"mend/txn"
 )
 
-// toyConversation is a session of the toy agent with two defects.
+// toyConversation is a session of the toy agent with two empty answers.
 const toyConversation = "hello\n\nhow are you?\n \n"
 
 var errCrash = errors.New("the process has ended")
 
-// crash returns a step that ends the process when it writes the conversation, or after that.
+// crash returns a step that ends the process before it writes the conversation or, with after, directly after that.
 func crash(after bool) func(call string) error {
 	written, ended := false, false
 	return func(call string) error {
@@ -69,7 +69,7 @@ func wantFile(t *testing.T, when, file, want string) {
 	}
 }
 
-// The facade gives an agent scan, repair, undo, redo and log.
+// TestToyAgent: an agent that implements only its own parts has scan, repair, undo, redo and log.
 func TestToyAgent(t *testing.T) {
 	dir, file := toyFolder(t)
 	c, o := toyClient(t, dir, nil)
@@ -116,18 +116,18 @@ func TestToyAgent(t *testing.T) {
 	}
 	var conflict *change.ConflictError
 	if _, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}}); !errors.As(err, &conflict) {
-		t.Errorf("ProposeUndo of a conversation that was changed: %v, want a conflict", err)
+		t.Errorf("ProposeUndo of a changed conversation: %v, want a conflict", err)
 	}
 }
 
-// An interrupted repair of the agent is finished if the conversation was written, and otherwise reverted.
+// TestToyAgentCrash: an interrupted repair is finished if the conversation was written, and otherwise reverted.
 func TestToyAgentCrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		dir, file := toyFolder(t)
 		c, _ := toyClient(t, dir, crash(after))
 		var pending *txn.PendingError
 		if _, _, err := unattended.New(c).Repair(t.Context(), change.Head{ID: "ses_1"}, repair.Request{}, nil); !errors.As(err, &pending) {
-			t.Fatalf("Repair that is cut = %v, want that it is pending", err)
+			t.Fatalf("an interrupted Repair = %v, want a PendingError", err)
 		}
 		const repaired = "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"
 		left := map[bool]string{false: toyConversation, true: repaired}[after]
@@ -136,13 +136,13 @@ func TestToyAgentCrash(t *testing.T) {
 		done, err := c.Recover(t.Context(), false)
 		want := map[bool]change.State{false: change.Aborted, true: change.Committed}[after]
 		if err != nil || len(done) != 1 || done[0].State != want {
-			t.Errorf("Recover = %v, %v, want one entry that is %s", done, err, want)
+			t.Errorf("Recover = %v, %v, want one %s entry", done, err, want)
 		}
 		wantFile(t, "recovered", file, left)
 	}
 }
 
-// The text of an error leads to the session and the block.
+// TestToyAgentError: the text of an error leads to the session and the block.
 func TestToyAgentError(t *testing.T) {
 	dir, file := toyFolder(t)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "ses_2.txt"), []byte("hello\nhello\n"), 0o600); err != nil {
@@ -165,10 +165,10 @@ func TestToyAgentError(t *testing.T) {
 	if _, err := c.Apply(t.Context(), r.Plan); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n") // all of the class
+	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n")
 }
 
-// A trim cuts the middle of a long line, an undo restores it, and rules are explained.
+// TestToyAgentTrim: a trim cuts the middle of a long line, and an undo restores the line.
 func TestToyAgentTrim(t *testing.T) {
 	dir, file := toyFolder(t)
 	long := "hello\n" + strings.Repeat("word ", 10_000) + "\nhow are you?\nfine\n"
@@ -192,7 +192,4 @@ func TestToyAgentTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFile(t, "undone", file, long)
-	if e := repair.NewRules(nil).Explain(repair.Explanation{Code: "R11"}); e.Meaning == "" || e.Fix == "" || e.Class != repair.EmptyContentMessage {
-		t.Errorf("R11 is explained as %+v", e)
-	}
 }

@@ -17,8 +17,8 @@ import (
 	"mend/txn"
 )
 
-// A toyAgent shows which methods an agent must implement. Its store is a folder, a session is a text file,
-// and its lines are alternately a prompt and an answer, sent to Anthropic.
+// A toyAgent shows which methods an agent must implement. Its store is a folder, a session is a text file, and its
+// lines are prompts and answers in turn, which are sent to Anthropic.
 type toyAgent struct {
 	agent.BaseAgent
 

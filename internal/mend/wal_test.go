@@ -18,8 +18,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestWALOfAnotherMoment: a database with a -wal from another time is damaged and its sessions are broken; a salvage
-// restores the newest rows, and an undo restores both files.
+// TestWALOfAnotherMoment: a database with a -wal from another time is reported as damaged, and its sessions as broken.
+// A salvage restores the newest rows, and the undo of the salvage restores both files.
 func TestWALOfAnotherMoment(t *testing.T) {
 	const (
 		prompt = `INSERT INTO message SELECT id || 'TAG', session_id, time_created + 9, time_updated + 9, data FROM message;
@@ -70,7 +70,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 				broken := errors.Is(f.Err, change.ErrMalformed) ||
 					slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "index" && d.Severity == repair.Broken })
 				if broken != (damage != nil) {
-					t.Errorf("session %s: broken %t", f.Session.ID, broken)
+					t.Errorf("session %s: broken %t, want %t", f.Session.ID, broken, damage != nil)
 				}
 			}
 			if damage == nil {
@@ -78,13 +78,13 @@ func TestWALOfAnotherMoment(t *testing.T) {
 			}
 			untouched := dbtest.Files(t, mixed)
 			if _, err := s.ProposeClean(t.Context(), "events", agent.CleanRequest{Events: true}); err == nil {
-				t.Error("it can be cleaned")
+				t.Error("ProposeClean does not refuse the damaged database")
 			}
 			if _, _, err := s.Reclaim(t.Context()); err == nil {
-				t.Error("its free pages can be given back")
+				t.Error("Reclaim does not refuse the damaged database")
 			}
 			if now := dbtest.Files(t, mixed); !maps.Equal(now, untouched) {
-				t.Error("a clean that is refused changes it")
+				t.Error("a refused clean changes the files")
 			}
 			salvaged, err := s.ProposeSalvage(t.Context(), false, nil)
 			if err != nil {
@@ -93,7 +93,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 			defer func() { dbtest.Must(t, salvaged.Discard()) }()
 			read := func() (files [2]string) {
 				for i, suffix := range []string{"", "-wal"} {
-					data, _ := os.ReadFile(mixed + suffix) // a missing one is empty
+					data, _ := os.ReadFile(mixed + suffix) // a missing file counts as empty
 					files[i] = string(data)
 				}
 				return files
@@ -123,7 +123,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 	}
 }
 
-// TestEmptyFile: a database with an empty file and all content in the -wal is restored.
+// TestEmptyFile: from an empty database file a salvage finds the sessions in the -wal.
 func TestEmptyFile(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Exec(t, dbtest.Agent(t, path), "PRAGMA wal_autocheckpoint=0; VACUUM")

@@ -12,8 +12,8 @@ import (
 	"mend/repair"
 )
 
-// In every generation, a repair that renames or creates messages leaves no finding of its class, and its undo
-// restores the identical store.
+// TestMessagesMadeAndRenamed: in every generation, a repair that renames or creates messages leaves no finding of its
+// class, and its undo restores the identical store.
 func TestMessagesMadeAndRenamed(t *testing.T) {
 	for version, archive := range generations {
 		for name, class := range map[string]repair.Class{
