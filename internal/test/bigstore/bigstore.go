@@ -36,8 +36,8 @@ const (
 	partRecord
 )
 
-// start is the time of the first message of every store, in milliseconds since
-// 1970: in September 2026, after the last wrap of the id clock.
+// start is the time of the first message of every store, in milliseconds since 1970: in September 2026, after the last
+// overflow of the clock in ids.
 const start = 1_790_000_000_000
 
 // A writer creates the records of a store in order.
@@ -52,8 +52,7 @@ type writer struct {
 
 func newWriter(put func(record) error) *writer { return &writer{put: put, clock: start} }
 
-// id returns a new id in the agent's format: the time, a counter within the millisecond,
-// and a tail. Ids ascend.
+// id returns a new id in the agent's format: the time, a counter within the millisecond, and a suffix. Ids ascend.
 func (w *writer) id(prefix string) string {
 	w.ids++
 	return fmt.Sprintf("%s_%012x%014x", prefix, w.clock<<12&(1<<48-1)|int64(w.ids-w.since), w.ids)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Shape is a damaged session that grows in one dimension. The cost of handling it must grow no faster.
+// A Shape is a damaged session that grows in one dimension. The cost of a repair must grow no faster than the session.
 type Shape struct {
 	Name  string
 	Small int // a size at which the growth shows
@@ -43,8 +43,7 @@ func Shapes() []Shape {
 	}
 }
 
-// GrowthTree writes a tree with one session of the shape and size below dir, as [Tree]
-// does, and returns the id of the session.
+// GrowthTree writes a tree with one session of the shape and size below dir, as [Tree] does, and returns the session's id.
 func GrowthTree(dir string, s Shape, n int) (session string, err error) {
 	err = Tree(dir, func(put func(record) error) error {
 		w := newWriter(put)
@@ -89,7 +88,7 @@ func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object)
 	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: answerData(id, w.session, prompt, "stop", began, w.clock)})
 }
 
-// hole is the placeholder for a text of any size.
+// hole is replaced by a value of any size.
 const hole = "@@"
 
 func whole(data []byte) []byte {
@@ -107,7 +106,7 @@ func outputOf(text string, damage func([]byte) []byte) func(*writer, int) error 
 	return callOf("ls", hole, func(n int) []byte { return []byte(`"` + strings.Repeat(text, n/len(text)) + `"`) }, damage)
 }
 
-// callOf writes a call with a value of size n in the hole of its input or output, which is then damaged.
+// callOf writes a call. A value of size n replaces the hole in its input or output, and the result is damaged.
 func callOf(input, output string, value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask(nil)

@@ -6,18 +6,17 @@ import (
 	"path/filepath"
 )
 
-// Tree writes a tree of JSON files below dir, which becomes a data
-// folder: dir/opencode/storage/….
+// Tree writes a tree of JSON files below dir, which becomes a data folder: dir/opencode/storage/….
 func Tree(dir string, mix Mix) error {
 	root := filepath.Join(dir, "opencode", "storage")
-	var made string // the folder of the last record
+	var last string // the folder of the last record
 	err := mix(func(r record) error {
 		path := filepath.Join(root, r.path())
-		if folder := filepath.Dir(path); folder != made {
+		if folder := filepath.Dir(path); folder != last {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return err
 			}
-			made = folder
+			last = folder
 		}
 		data, err := r.text(true)
 		if err != nil {
@@ -34,7 +33,7 @@ func Tree(dir string, mix Mix) error {
 	return nil
 }
 
-// path is the path of the record below the root.
+// path returns the path of the record below the root.
 func (r *record) path() string {
 	switch r.kind {
 	case sessionRecord:

@@ -39,7 +39,7 @@ type state struct {
 	Runs    [][]step `json:"runs,omitempty"` // each starts from the state
 }
 
-// An entry has facts about an entry of the journal that must stay true.
+// An entry has the facts about an entry of the journal that later programs must list, too.
 type entry struct {
 	ID       string `json:"id"`
 	Session  string `json:"session"`
@@ -49,15 +49,15 @@ type entry struct {
 	UndoneBy string `json:"undoneBy,omitempty"`
 }
 
-// A step is a command, with the name of the store's state afterwards. A refused step ends with an error, and
-// changes nothing.
+// A step is a command, with the name of the state in which it leaves the store. A refused step ends with an error and changes
+// nothing.
 type step struct {
 	Args    []string `json:"args"`
 	Want    string   `json:"want"`
 	Refused bool     `json:"refused,omitempty"`
 }
 
-// settled is the state of a step after which the store is as before the change or as after it.
+// settled is the Want of a step that leaves the store as before the change or as after it.
 const settled = "before or done"
 
 func (c *frozenCase) state(name string) *state {
@@ -73,7 +73,7 @@ type file struct {
 	data []byte
 }
 
-// readHome returns all files below a home that a case needs, sorted by name.
+// readHome returns all files below a home that a case needs, in lexical order.
 func readHome(home string) (all []file, err error) {
 	err = filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == home {
@@ -97,7 +97,7 @@ func readHome(home string) (all []file, err error) {
 	return all, err
 }
 
-// writeHome recreates the home with only these files.
+// writeHome replaces the home by one with exactly these files.
 func writeHome(home string, files []file) error {
 	err := errors.Join(os.RemoveAll(home), os.MkdirAll(home, 0o700))
 	for _, f := range files {
@@ -114,7 +114,7 @@ func writeHome(home string, files []file) error {
 // frozenTime is the time of every file in an archive.
 var frozenTime = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-// readDictionary returns the concatenated stores with which most cases begin.
+// readDictionary returns the dictionary of the archives: the stores with which most cases begin.
 func readDictionary(t *testing.T) []byte {
 	t.Helper()
 	packed, err := os.ReadFile("testdata/dictionary.zst")
@@ -165,13 +165,16 @@ func (c *frozenCase) pack(dictionary []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func unpack(name string, archive, dictionary []byte) (*frozenCase, error) {
+// newDecoder returns a decoder for any number of archives, one after the other.
+func newDecoder(dictionary []byte) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderMaxWindow(64<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderDictRaw(1, dictionary))
+}
+
+func unpack(name string, archive []byte, zr *zstd.Decoder) (*frozenCase, error) {
 	c := &frozenCase{name: name, files: map[string][]file{}}
-	zr, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderMaxWindow(64<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderDictRaw(1, dictionary))
-	if err != nil {
+	if err := zr.Reset(bytes.NewReader(archive)); err != nil {
 		return nil, err
 	}
-	defer zr.Close()
 	for tr := tar.NewReader(zr); ; {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -226,8 +229,7 @@ func snapshotFiles(files []file, bytes bool) (map[string]string, error) {
 	return all, nil
 }
 
-// addRows adds the rows of a database. It reads a copy, because a reader may change the files beside a
-// database.
+// addRows adds the rows of a database. It reads a copy, because a reader may change the side files of a database.
 func addRows(all map[string]string, files []file, db file) error {
 	dir, err := os.MkdirTemp(scratch, "rows-")
 	if err != nil {

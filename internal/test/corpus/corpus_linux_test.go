@@ -13,17 +13,17 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A refusal is a step that the present program refuses although the frozen one accepted it.
+// A refusal is a step that the current program refuses although the frozen one accepted it.
 type refusal struct {
 	step   string // the case, its state and the command: "rows18-trim done: mend undo qevajo --yes"
-	says   string // part of the output
+	output string // a part of the output
 	reason string // a sentence that is also in CHANGELOG.md
 }
 
-// formerExport is the reason why the export of the frozen program is refused.
+// formerExport is the error for an export of the frozen program.
 const formerExport = "export 1 of format 1: this mend knows 2 and 1"
 
-// refusals are all refusals of the present program.
+// refusals are all refusals of the current program.
 var refusals = []refusal{}
 
 // The minimum size of the corpus.
@@ -32,8 +32,8 @@ const (
 	fewestEntries = 500
 )
 
-// TestFrozen runs the present program on everything that the frozen one wrote; in a plain run on one state of each case
-// after its verb, another one from case to case, on all that are in conflict, and on those before a restore.
+// TestFrozen: the current program lists, shows, verifies and reverts everything that the frozen one wrote. A plain run tests
+// one state of each case, not the same in all cases, and each state that is in conflict or before a restore.
 func TestFrozen(t *testing.T) {
 	if *makeWith != "" {
 		t.Skip("-make")
@@ -76,7 +76,11 @@ func readCases(t *testing.T) (cases []*frozenCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dictionary := readDictionary(t)
+	zr, err := newDecoder(readDictionary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zr.Close()
 	names, _ := filepath.Glob("testdata/*.tar.zst")
 	for line := range strings.Lines(string(sums)) {
 		name := strings.Split(line, "\t")[1]
@@ -86,7 +90,7 @@ func readCases(t *testing.T) (cases []*frozenCase) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := unpack(name, archive, dictionary)
+		c, err := unpack(name, archive, zr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +124,7 @@ func checkRefusals(t *testing.T, cases []*frozenCase) {
 		}
 	}
 	for _, r := range refusals {
-		if !steps[r.step] || r.says == "" || len(r.reason) < 20 || !strings.Contains(plain, r.reason) {
+		if !steps[r.step] || r.output == "" || len(r.reason) < 20 || !strings.Contains(plain, r.reason) {
 			t.Errorf("a refusal names no step, or its reason is not in CHANGELOG.md: %+v", r)
 		}
 	}
@@ -130,7 +134,7 @@ func (c *frozenCase) stepName(s state, st step) string {
 	return fmt.Sprintf("%s %s: %s", c.name, s.Name, command(st.Args))
 }
 
-// A player runs the present program on one case.
+// A player runs the current program on one case.
 type player struct {
 	*runner
 	*frozenCase
@@ -149,8 +153,8 @@ func newPlayer(t *testing.T, c *frozenCase, program string) *player {
 		}
 		p.stores[s.Name] = store
 	}
-	if gone := c.state("undone") == nil; maps.Equal(p.stores["before"], p.stores["done"]) != gone {
-		t.Fatal("the stores before and after the verb are not as expected")
+	if isFinal := c.state("undone") == nil; maps.Equal(p.stores["before"], p.stores["done"]) != isFinal {
+		t.Fatalf("the verb cannot be undone: %t, but it changes the store: %t", isFinal, isFinal)
 	}
 	return p
 }
@@ -167,7 +171,7 @@ func (p *player) must(args ...string) (out string) {
 	p.Helper()
 	code, out, errOut := p.run(args...)
 	if code != 0 {
-		p.Errorf("%s ends with code %d:\n%s%s", command(args), code, out, errOut)
+		p.Errorf("%s: exit code %d:\n%s%s", command(args), code, out, errOut)
 	}
 	return out
 }
@@ -179,7 +183,7 @@ func (p *player) playAll(n int) {
 			continue
 		}
 		if isPending != (len(s.Entries) > 0 && s.Entries[0].State == "pending") {
-			p.Fatalf("%s: the newest entry of %+v does not match the name", s.Name, s.Entries)
+			p.Fatalf("%s: the newest entry does not fit the name: %+v", s.Name, s.Entries)
 		}
 		p.unpack(s.Name)
 		if got := p.entries(); !slices.Equal(got, s.Entries) {
@@ -206,12 +210,12 @@ func (p *player) look(s state) {
 	p.Helper()
 	for _, e := range s.Entries {
 		if out := p.must("show", e.ID); !strings.Contains(out, e.ID) {
-			p.Errorf("%s: the answer to mend show %s does not name it:\n%s", s.Name, e.ID, out)
+			p.Errorf("%s: the output of mend show %s does not name the entry:\n%s", s.Name, e.ID, out)
 		}
 	}
 	if s.Name == "done" {
 		if code, out, errOut := p.run("verify", exportName); code != 4 || !strings.Contains(errOut, formerExport) {
-			p.Errorf("a former export is not refused as expected, code %d:\n%s%s", code, out, errOut)
+			p.Errorf("verify of the frozen export: exit code %d, want 4 and %q:\n%s%s", code, formerExport, out, errOut)
 		}
 		p.must("log", "--export", exportName, "--force", "--with-bytes")
 		p.must("verify", exportName)
@@ -227,16 +231,16 @@ func (p *player) play(s state, run []step) {
 		code, out, errOut := p.run(st.Args...)
 		now := p.snapshot(p.Bytes)
 		if i := slices.IndexFunc(refusals, func(r refusal) bool { return r.step == name }); i >= 0 || st.Refused {
-			if code == 0 || i >= 0 && !strings.Contains(out+errOut, refusals[i].says) {
-				p.Errorf("%s is not refused as expected, code %d:\n%s%s", name, code, out, errOut)
+			if code == 0 || i >= 0 && !strings.Contains(out+errOut, refusals[i].output) {
+				p.Errorf("%s: exit code %d, want a refusal:\n%s%s", name, code, out, errOut)
 			}
 			if !maps.Equal(now, store) {
 				p.Errorf("%s is refused and changes the store:\n%s", name, differences(store, now))
 			}
 			return
 		}
-		if code != 0 && code != 1 { // 1: something else remains to do
-			p.Errorf("%s ends with code %d:\n%s%s", name, code, out, errOut)
+		if code != 0 && code != 1 { // 1: something else remains to be repaired
+			p.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
 			return
 		}
 		want := st.Want
@@ -250,18 +254,18 @@ func (p *player) play(s state, run []step) {
 			wanted = withoutHistory(wanted, now)
 		}
 		if !maps.Equal(now, wanted) {
-			p.Errorf("%s: the store is not as %s:\n%s", name, want, differences(wanted, now))
+			p.Errorf("%s: the store differs from the state %s:\n%s", name, want, differences(wanted, now))
 			return
 		}
-		if run == nil { // the remaining steps revert the change
+		if run == nil { // the next steps would revert a change that was not made
 			return
 		}
 		store = now
 	}
 }
 
-// withoutHistory returns a store without what Codex shows of its session, if now has none of it: today's program deletes that
-// when it changes a rollout, so that Codex derives it again, and 3163f4c2 did not.
+// withoutHistory returns the store without the rows that Codex shows of a session, if now has none of them. The current
+// program deletes these rows when it changes a rollout, so that Codex derives them again. The frozen one did not.
 func withoutHistory(store, now map[string]string) map[string]string {
 	isHistory := func(key, _ string) bool { return strings.HasPrefix(key, ".codex/thread_history_1.sqlite thread_") }
 	for key := range now {
@@ -274,7 +278,7 @@ func withoutHistory(store, now map[string]string) map[string]string {
 	return store
 }
 
-// requiredState returns the required state of the store, according to the entry that was pending.
+// requiredState returns the state that the store must have, according to the entry that was pending.
 func (p *player) requiredState(s state) string {
 	p.Helper()
 	id := s.Entries[0].ID
@@ -293,7 +297,7 @@ func (p *player) requiredState(s state) string {
 	return ""
 }
 
-// checkControls checks that the test notices damage: a changed byte in a journal, an export or a store.
+// checkControls checks that the test detects a changed byte in a journal, an export or a store.
 func checkControls(t *testing.T, cases []*frozenCase, program string) {
 	t.Helper()
 	c := cases[slices.IndexFunc(cases, func(c *frozenCase) bool { return c.name == "tree-repair-order" })]
@@ -324,10 +328,10 @@ func checkControls(t *testing.T, cases []*frozenCase, program string) {
 			}
 		}
 		if changed == 0 {
-			t.Errorf("%q is in no file %s", control.old, control.file)
+			t.Errorf("no file %s has %q", control.file, control.old)
 		}
 		if code, out, errOut := p.run(control.args...); code < 3 {
-			t.Errorf("%s accepts a changed %s, code %d:\n%s%s", command(control.args), control.file, code, out, errOut)
+			t.Errorf("%s accepts a changed %s, exit code %d:\n%s%s", command(control.args), control.file, code, out, errOut)
 		}
 		if isStore := control.args[0] == "undo"; maps.Equal(p.snapshot(c.Bytes), p.stores["done"]) == isStore {
 			t.Errorf("the comparison of stores is wrong about a change of %s", control.file)

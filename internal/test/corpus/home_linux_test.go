@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// scratch is the folder with the homes. Its path is fixed, because the journals name it.
+// scratch is the folder of the homes. Its path is fixed, because the journals contain it.
 const scratch = "/dev/shm/mend-corpus"
 
 // lockScratch keeps other test processes out of the homes until the test has ended.
@@ -28,7 +28,7 @@ func lockScratch(t *testing.T) {
 		err = errors.Join(os.RemoveAll(scratch), os.Mkdir(scratch, 0o700))
 	}
 	if err != nil {
-		t.Fatalf("the corpus needs %s and %s.lock for itself: %v", scratch, scratch, err)
+		t.Fatalf("locking %s: %v", scratch, err)
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(scratch)

@@ -26,8 +26,8 @@ var (
 	fixtures = flag.String("fixtures", "", "the `folder` with codex-0.169.0.tar.gz, for cases of Codex")
 )
 
-// A recipe describes how to make a case. In its arguments SESSION, HOME, ENTRY and OPERATION stand for the
-// session, the home, and the newest entry and operation.
+// A recipe describes how to make a case. In its arguments SESSION, HOME, ENTRY and FIRST stand for the session, the home, the
+// newest entry and the oldest.
 type recipe struct {
 	name    string
 	store   string
@@ -40,9 +40,9 @@ type recipe struct {
 	back    []string              // reverts the verb; nil: undo of the operation
 	forth   []string              // repeats the verb; nil: redo of the operation
 	again   bool                  // the present program's verb must do the same
-	gone    bool                  // the verb deletes undo data: nothing can be reverted
+	gone    bool                  // the verb deletes the images: nothing can be undone
 	uncut   bool                  // without cuts, because the verb makes several entries
-	foreign func(m *maker)        // another program's write into the last cut; nil: no conflict
+	foreign func(m *maker)        // a write of another program after the last cut; nil: no conflict
 }
 
 // A maker makes one case with the frozen program.
@@ -118,8 +118,8 @@ func addSum(c *frozenCase, archive []byte) error {
 	return os.WriteFile(sumFile, append(data, sumLine(c, archive)...), 0o644)
 }
 
-// faulty runs the program with a fault. Its clock depends on the number of the command, and
-// its random numbers on its arguments, so equal runs are equal.
+// faulty runs the program with a fault. Its clock depends on the number of the command, and its random numbers on its
+// arguments, so that a repeated run leaves the same bytes.
 func (m *maker) faulty(f faulttest.Fault, number int, args ...string) faulttest.Result {
 	m.Helper()
 	m.program.Now = frozenTime.Add(time.Duration(number) * time.Minute)
@@ -143,9 +143,9 @@ func (m *maker) mustRun(codes []int, args ...string) {
 	m.Helper()
 	code, out, errOut := m.run(args...)
 	if !slices.Contains(codes, code) {
-		m.Fatalf("%s ends with code %d:\n%s%s", command(m.args(args)), code, out, errOut)
+		m.Fatalf("%s: exit code %d:\n%s%s", command(m.args(args)), code, out, errOut)
 	}
-	m.Logf("%s ends with code %d:\n%s%s", command(m.args(args)), code, out, errOut)
+	m.Logf("%s: exit code %d:\n%s%s", command(m.args(args)), code, out, errOut)
 }
 
 // runWithInput runs the verb with its standard input, and without a fixed clock.
@@ -174,7 +174,7 @@ func (m *maker) restore(files []file) {
 	}
 }
 
-// ok are the exit codes of a successful command: 1 means that something else remains to do.
+// ok are the exit codes of a successful command: 1 means that something else remains to be repaired.
 var ok = []int{0, 1}
 
 func (m *maker) make() *frozenCase {
@@ -210,7 +210,7 @@ func (m *maker) make() *frozenCase {
 	number := m.commands
 	done := m.snapshot(m.bytes)
 	if maps.Equal(before, done) != m.gone {
-		m.Fatalf("%s: the store changes: %v", command(verb), m.gone)
+		m.Fatalf("%s changes the store: %t, want %t", command(verb), m.gone, !m.gone)
 	}
 	entries := m.entries()
 	if len(entries) == 0 {
@@ -248,7 +248,7 @@ func (m *maker) make() *frozenCase {
 	return c
 }
 
-// resolveArgs replaces the placeholders for the newest entry and operation.
+// resolveArgs replaces ENTRY and FIRST, and the other placeholders.
 func (m *maker) resolveArgs(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -263,11 +263,11 @@ func (m *maker) resolveArgs(args []string) []string {
 	return m.args(args)
 }
 
-// newest returns the name of the n newest entries: an entry, or the operation of several. An operation is
-// named by its first entry.
+// newest returns the name of the n newest entries: the id of one, or the operation of several, which is named for its first
+// entry.
 func (m *maker) newest(n int) string {
 	all := m.entries()
-	if n <= 1 { // 0: the verb changed an older one
+	if n <= 1 { // 0: the verb made no new entry
 		return all[0].ID
 	}
 	return "op-" + all[n-1].ID
@@ -282,7 +282,7 @@ func (c *frozenCase) add(m *maker, s state) {
 func (m *maker) same(name string, want map[string]string) {
 	m.Helper()
 	if got := m.snapshot(m.bytes); !maps.Equal(got, want) {
-		m.Fatalf("the store is not as it was %s:\n%s", name, differences(want, got))
+		m.Fatalf("the store differs from the state %s:\n%s", name, differences(want, got))
 	}
 }
 
@@ -295,8 +295,7 @@ type killedState struct {
 	digest string // of the files
 }
 
-// cut kills the verb at each call, and adds the first, the middle and the last of the states in which its
-// entry is pending.
+// cut kills the verb at each call. It adds the first, a middle and the last of the states in which the entry is pending.
 func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before, done map[string]string) {
 	m.Helper()
 	old := len(c.state("before").Entries)
@@ -357,7 +356,7 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 		if maps.Equal(got, before) {
 			outcome = "before"
 		} else if !maps.Equal(got, done) {
-			m.Fatalf("cut at call %d (%s): recovered to neither:\n%s", k.at, k.call, differences(done, got))
+			m.Fatalf("cut at call %d (%s): after recovery the store is neither as before nor as after:\n%s", k.at, k.call, differences(done, got))
 		}
 		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.phase, outcome)
 		m.mustRun(ok, "verify")
@@ -368,7 +367,7 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 	}
 }
 
-// conflict adds a state with a foreign write to the store after the last cut.
+// conflict adds a state in which another program has written after the last cut, so that recovery finds a conflict.
 func (m *maker) conflict(c *frozenCase) {
 	m.Helper()
 	m.foreign(m)

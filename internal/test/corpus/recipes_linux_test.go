@@ -52,7 +52,7 @@ var (
 	forgetEntry   = []string{"forget", "ENTRY", "--yes"}
 )
 
-// recipes are the cases. A row never changes once its archive exists.
+// recipes returns the recipes of all cases. A recipe never changes once its archive exists.
 func recipes() []recipe {
 	treeOf := func(damages ...string) func(*maker) { return openCode(testdata.OpenCode1153, damages...) }
 	old := func(damages ...string) func(*maker) { return openCode(testdata.OpenCode1227, damages...) }
@@ -219,7 +219,7 @@ func addImages(m *maker) {
 	s.Put(damage.Record{Table: "part", ID: p.ID + "y", Owner: p.Owner, Data: `{"type":"file","mime":"image/png","filename":"screen.png","url":"data:image/png;base64,` + strings.Repeat("A", 40000) + `"}`})
 }
 
-// keepFiles writes snapshots of files as OpenCode creates them, for a project without sessions.
+// keepFiles writes OpenCode's snapshots of files, for a project without sessions.
 func keepFiles(m *maker) {
 	dir := filepath.Join(filepath.Dir(m.openCodePath()), "snapshot", strings.Repeat("ab", 20), strings.Repeat("cd", 20))
 	m.write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"))
@@ -306,7 +306,7 @@ func twoTranscripts(m *maker) {
 	m.write(filepath.Join(filepath.Dir(m.transcriptPath()), other+".jsonl"), bytes.ReplaceAll(data, []byte(claude.Session), []byte(other)))
 }
 
-// besideTranscript writes files that belong to the session.
+// besideTranscript writes files of the session beside its transcript.
 func besideTranscript(m *maker) {
 	dir := strings.TrimSuffix(m.transcriptPath(), ".jsonl")
 	m.write(filepath.Join(dir, "tool-results", "t.txt"), []byte("a result\n"))

@@ -77,17 +77,17 @@ func Alter(t testing.TB, path string, statements ...string) {
 	}
 }
 
-// longValue is the number of bytes of a value that [Dump] shows: of a longer value it shows the hash.
+// longValue is the number of bytes that [Dump] shows of a value, with the hash of a longer value.
 const longValue = 64 << 10
 
-// Dump returns every row of every table with the class and bytes of every column,
-// ordered by primary key; it checks that the database is sound.
+// Dump returns every row of every table with the class and bytes of every column, ordered by primary key. It checks that the
+// database is sound.
 func Dump(t testing.TB, path string) string {
 	t.Helper()
 	return dumpAfter(t, path, "PRAGMA integrity_check", "PRAGMA foreign_key_check")
 }
 
-// DumpRows is Dump without the checks.
+// DumpRows is [Dump] without the checks.
 func DumpRows(t testing.TB, path string) string {
 	t.Helper()
 	return dumpAfter(t, path)
@@ -174,7 +174,7 @@ func WantSame(t testing.TB, before, after map[string]string) {
 	t.Helper()
 	for name, data := range before {
 		if now, ok := after[name]; !ok || now != data {
-			t.Errorf("%s changed or is gone", name)
+			t.Errorf("%s was changed or removed", name)
 		}
 	}
 	for name := range after {
@@ -184,8 +184,7 @@ func WantSame(t testing.TB, before, after map[string]string) {
 	}
 }
 
-// MixedOps returns ops of all kinds: a part is changed, one is created, one is deleted,
-// and a message with its parts gets another id.
+// MixedOps returns ops of all kinds: they change, create and delete a part, and give a message with its parts another id.
 func MixedOps(t testing.TB, before *record.Session) []change.Op {
 	t.Helper()
 	after := before.Clone()

@@ -14,25 +14,22 @@ import (
 	"mend/internal/test/damage"
 )
 
-// An agentWriter continuously writes messages and parts like OpenCode, and damages some. All its writes
-// differ.
+// An agentWriter writes messages and parts like OpenCode, and damages some. No two writes are equal.
 type agentWriter struct {
 	rng     *rand.Rand
 	writer  recordWriter
-	records []damage.Record // its records
+	records []damage.Record // the records that it writes
 	writes  int
 
-	written     map[string]writtenRecord // its last writes, by the record's id
-	overwritten []writtenRecord          // writes that were missing at its next write
+	written     map[string]writtenRecord // the last write of each record, by id
+	overwritten []writtenRecord          // writes that were gone when it wrote the record again
 }
 
 // A writtenRecord is a record as the agent wrote it.
 type writtenRecord struct {
 	damage.Record
-	digest [sha256.Size]byte // of the record's image
-	// late: after the write, the file no longer belonged to the record. mend may have checked the file for
-	// the last time before the write.
-	late bool
+	digest [sha256.Size]byte // of the image
+	late   bool              // after the write the record had another file: mend may have made its last check before
 }
 
 // A recordWriter writes records like OpenCode.
@@ -74,7 +71,7 @@ func (sb *sandbox) open() damage.Store {
 	return damage.Database{SQL: damage.SQL(sb.T, sb.store)}
 }
 
-// work writes until ctx ends, with pauses in which mend can finish a change.
+// work writes until ctx ends. In its pauses mend can finish a change.
 func (a *agentWriter) work(ctx context.Context) error {
 	for ; ctx.Err() == nil; a.writes++ {
 		pause := time.Duration(a.rng.IntN(4)) * time.Millisecond
@@ -112,7 +109,7 @@ func (a *agentWriter) act() error {
 	return err
 }
 
-// check adds the record to overwritten if it does not have the agent's last write.
+// check adds the last write of the record to overwritten if the record has other content now.
 func (a *agentWriter) check(r damage.Record) error {
 	l, ok := a.written[r.ID]
 	if !ok {
@@ -127,11 +124,11 @@ func (a *agentWriter) check(r damage.Record) error {
 
 func (a *agentWriter) any() damage.Record { return a.records[a.rng.IntN(len(a.records))] }
 
-// content returns the record's data with the token in it, sometimes blank or truncated.
+// content returns the data of the record with the token, sometimes blank or truncated.
 func (a *agentWriter) content(r damage.Record, token string) string {
 	blank := a.rng.IntN(4) == 0
 	data := r.Edit(func(v map[string]any) {
-		v["agent"] = token // the first of its fields
+		v["agent"] = token // the first field, which truncation leaves
 		if blank && r.Table == "part" {
 			v["text"] = " \n"
 		}

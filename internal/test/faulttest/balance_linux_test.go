@@ -13,7 +13,7 @@ import (
 	"mend/change"
 )
 
-// settle recovers, and resolves the remaining conflicts by keeping the records.
+// settle recovers, and resolves conflicts by keeping the records.
 func (c *crowd) settle() {
 	if code, out := c.runUnfiltered("recover"); code != 0 && code != 3 {
 		c.problem("recover: exit code %d\n%s", code, out)
@@ -45,27 +45,27 @@ func (c *crowd) check() {
 	}
 	for _, id := range c.printed {
 		if state[id] != change.Committed {
-			c.problem("repair %s was said to be done, and the journal says %q", id, state[id])
+			c.problem("repair %s was reported as done, and the journal has it as %q", id, state[id])
 		}
 	}
 	if err := c.verify(); err != nil {
 		c.problem("the journal: %v", err)
 	}
 	left := c.leftovers()
-	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // a later scan clears it
+	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // a later scan removes it
 	if len(left) > 0 {
 		c.problem("left over: %q", left)
 	}
 	sum := &sweepResult{}
 	(&cutCase{sandbox: c.sandbox, sum: sum}).checkStructure()
 	c.problems = append(c.problems, sum.problems...)
-	c.balance(found, taken)
+	c.checkWrites(found, taken)
 }
 
-// balance checks that every write of the agent is in the store, or in the journal as an image before a
-// repair, or, if its file was replaced meanwhile, among the kept files. A write that the agent found missing
-// later may also be in the journal as an image before a change that was reverted.
-func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
+// checkWrites checks that every write of the agent is in the store, or in the journal as an image before a change that was
+// made, or, if its file was replaced meanwhile, among the kept files. A write that was gone later may also be an image before
+// a change that was reverted.
+func (c *crowd) checkWrites(found, taken map[[sha256.Size]byte]bool) {
 	c.Helper()
 	stored := map[string]bool{}
 	messages, parts := c.open().Records()
@@ -73,7 +73,7 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 		stored[r.Data] = true
 	}
 	kept, count := c.kept(), map[string]int{}
-	book := func(l writtenRecord, journal map[[sha256.Size]byte]bool) {
+	check := func(l writtenRecord, journal map[[sha256.Size]byte]bool) {
 		switch {
 		case stored[l.Data]:
 			count["in the store"]++
@@ -88,15 +88,15 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 		}
 	}
 	for _, l := range c.agent.written {
-		book(l, taken)
+		check(l, taken)
 	}
 	for _, l := range c.agent.overwritten {
-		book(l, found)
+		check(l, found)
 	}
-	c.Logf("where the last and the overwritten writes of the agent are: %v", count)
+	c.Logf("the last and the overwritten writes of the agent: %v", count)
 }
 
-// kept returns the bytes that mend kept because the agent wrote them into replaced files.
+// kept returns the content of the kept files: the agent wrote into them after they were replaced.
 func (c *crowd) kept() map[string]bool {
 	c.Helper()
 	found := map[string]bool{}

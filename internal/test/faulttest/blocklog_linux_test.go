@@ -17,8 +17,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A blockLog is a disk that records all writes and flushes. It is a file in a FUSE file system that a loop
-// device turns into a disk, so every write and flush of the file system on that disk arrives here.
+// A blockLog is a disk that records all writes and flushes: a file in a FUSE file system, with a loop device. Every write and
+// flush of the file system on the disk is a call of FUSE.
 type blockLog struct {
 	gofs.Inode
 	file *os.File
@@ -41,7 +41,7 @@ var (
 	_ gofs.NodeFsyncer   = (*blockLog)(nil)
 )
 
-// Open disables caching above the log.
+// Open disables the page cache of the file.
 func (l *blockLog) Open(context.Context, uint32) (gofs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -122,15 +122,15 @@ func newLoggedDisk(t *testing.T, fs filesystem) (*disk, *blockLog) {
 	return d, l
 }
 
-// A crasher creates disks in the state after a power cut: the state at the last flush, and a random part of
-// the later writes.
+// A crasher creates disks as a power cut leaves them: with the content at the last flush and a random part of the later
+// writes.
 type crasher struct {
 	rng    *rand.Rand
 	before string // a disk without the events
 	events []blockEvent
 }
 
-// cut creates the image of a disk after a power cut that follows event k.
+// cut creates the image of a disk after a power cut between the events k and k+1.
 func (c *crasher) cut(k int, image string) error {
 	flush := k
 	for flush > 0 && c.events[flush-1].data != nil {
@@ -151,7 +151,7 @@ func (c *crasher) cut(k int, image string) error {
 	return f.Close()
 }
 
-// survivors returns the writes that reached the disk: a random subset, and of the last one possibly only some sectors.
+// survivors returns the writes that reached the disk: a random subset. The last of them may have only some of its sectors.
 func (c *crasher) survivors(writes []blockEvent) []blockEvent {
 	chance := []float64{0, 1, c.rng.Float64(), c.rng.Float64()}[c.rng.IntN(4)]
 	var kept []blockEvent

@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "of what chance decides; 0: another one each time")
+var seedFlag = flag.Uint64("seed", 0, "seed of the random choices; 0: another one in each run")
 
 // seed returns the seed of this run. A failure prints it.
 func seed() uint64 {
@@ -24,11 +24,11 @@ func seed() uint64 {
 	return *seedFlag
 }
 
-// A printer records the length of the log when mend printed an id.
+// A printer records how long the log was when mend printed an id.
 type printer struct {
 	log *blockLog
 	buf bytes.Buffer
-	at  int // 0: not yet
+	at  int // 0: no id yet
 }
 
 func (p *printer) Write(b []byte) (int, error) {
@@ -39,7 +39,8 @@ func (p *printer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// record runs the verb to its end. It returns a crasher for power cuts since its begin, and its output.
+// record runs the verb to its end. It returns a crasher for power cuts during the run, the number of events before the verb,
+// and the output.
 func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
 	sb.Helper()
 	c = &crasher{rng: rand.New(rand.NewPCG(seed(), 0)), before: filepath.Join(fastDir(sb.T), "before")}
@@ -105,7 +106,7 @@ func (sb *sandbox) checkCrash(sum *sweepResult, r faulttest.Result, where string
 	}
 }
 
-// moments returns n numbers from a to b in random order: first b, the end of the verb, and then each equally often.
+// moments returns n numbers from a to b: first b, the end of the verb, and then all in random order, repeatedly.
 func moments(rng *rand.Rand, a, b, n int) []int {
 	list := []int{b}
 	for len(list) < n {
@@ -124,8 +125,8 @@ func cutsOfLog() int {
 	return 10
 }
 
-// TestBlockLog cuts the power so that any part of the writes since the last flush has reached the disk, in any order,
-// and some of them torn. Reported changes must be made, and the store must be consistent.
+// TestBlockLog: after a power cut, when any of the writes since the last flush have reached the disk, whole or torn, reported
+// changes are made, and the store is consistent.
 func TestBlockLog(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		d, l := newLoggedDisk(t, fs)
@@ -133,7 +134,7 @@ func TestBlockLog(t *testing.T) {
 	})
 }
 
-// The block log detects the deliberate bugs that power cuts detect.
+// TestBlockLogControls: the block log detects the deliberate bugs that power cuts detect.
 func TestBlockLogControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -156,7 +157,7 @@ func TestBlockLogControls(t *testing.T) {
 			if len(sum.problems) == 0 {
 				t.Fatalf("no problem was found in %d cuts, -seed %d", sum.Cuts, seed())
 			}
-			t.Logf("found in cut %d, first: %.600s", sum.Cuts, sum.problems[0])
+			t.Logf("found in cut %d: %.600s", sum.Cuts, sum.problems[0])
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
+// A cutCase is one run of the verb with a fault, or without.
 type cutCase struct {
 	*sandbox
 	sum   *sweepResult
@@ -21,14 +22,14 @@ func (c *cutCase) problem(format string, args ...any) {
 	c.sum.problem("%s: exit code %d: %s\n%s", c.where, c.run.Code, fmt.Sprintf(format, args...), c.run.Err)
 }
 
-// checkFinished checks a run that ended before the fault.
+// checkFinished checks a run that ended without a fault.
 func (c *cutCase) checkFinished() {
 	c.where = c.sum.String() + ", no fault"
 	if c.run.Code != 0 {
 		c.problem("want exit code 0")
 	}
 	if now := c.snapshot(); !maps.Equal(now, c.after) && (c.half == nil || !maps.Equal(now, c.before)) {
-		c.problem("the store is not as it should be")
+		c.problem("the store is not as after the change")
 	}
 	c.checkPaths(c.run, c.problem)
 	if left := c.leftovers(); len(left) > 0 {
@@ -36,8 +37,8 @@ func (c *cutCase) checkFinished() {
 	}
 }
 
-// check checks the state after the cut, recovers, and checks again. The result depends only on the bytes in
-// the sandbox, so equal states are checked once.
+// check checks the state after the cut, recovers, and checks again. The result depends only on the bytes in the sandbox, so
+// equal states are checked once.
 func (c *cutCase) check() {
 	c.checkPaths(c.run, c.problem)
 	known := len(c.found)
@@ -59,7 +60,7 @@ func (c *cutCase) check() {
 	}
 	if printed := ids(c.run.Out); !f.recovered.isAfter && (c.run.Code == 0 && c.half == nil || len(printed) > 0) {
 		c.sum.Lost++
-		c.problem("it said done %q, and it is not", printed)
+		c.problem("it reported %q as done, and the change is not made", printed)
 	}
 }
 
@@ -92,26 +93,26 @@ func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, ar
 	for _, call := range r.Calls {
 		for _, p := range call.Paths {
 			if !strings.HasPrefix(p+"/", sb.live+"/") {
-				problem("%v is neither the store's nor mend's", call)
+				problem("%v is a call on a file of neither the store nor mend", call)
 			}
 		}
 	}
 }
 
-// checkReport checks the exit code of a program that was not killed: 0 only if the change is committed, 6 only if it is
-// pending, otherwise not committed. A disk may have lost the entry since.
+// checkReport checks the exit code of a program that was not killed: 0 means that the change is committed, 6 that it is
+// pending, any other that it is not committed. A power cut may have removed the entry since.
 func (c *cutCase) checkReport(es []change.Entry) {
 	if c.run.Code < 0 || !c.changesRecords() {
 		return
 	}
 	undecided, committed := undecided(es), c.committed(es)
 	switch {
-	case c.half != nil: // the verb settles another change than its own
+	case c.half != nil: // the verb settles the change of an earlier one
 		if c.run.Code == 0 && undecided {
-			c.problem("it said done; the newest entries are %s", states(es))
+			c.problem("exit code 0; the newest entries are %s", states(es))
 		}
 	case c.run.Code == 0 && (undecided || !committed):
-		c.problem("it said done; the newest entries are %s", states(es))
+		c.problem("exit code 0; the newest entries are %s", states(es))
 	case c.run.Code == 6 && !undecided && !committed && c.disk == nil, c.run.Code != 0 && c.run.Code != 6 && committed:
 		c.problem("the newest entries are %s", states(es))
 	case c.run.Code != 6 && undecided:

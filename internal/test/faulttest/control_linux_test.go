@@ -60,7 +60,7 @@ func onDisk(s scenario, f sweepFault) func(*testing.T, binaries) *sweepResult {
 	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, newDisk(t, ext4), bin, s).sweep(f) }
 }
 
-// The tests of this package detect every mend with a deliberate bug. Otherwise they would prove nothing.
+// TestControls: the tests of this package detect every deliberate bug. Otherwise they would prove nothing.
 func TestControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -99,12 +99,12 @@ func (c control) source(t *testing.T) (file, wrong string) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(right), c.old); n != 1 {
-		t.Fatalf("%q is %d times in %s, want once: has the code changed?", c.old, n, c.file)
+		t.Fatalf("%s has %q %d times, want once: has the code changed?", c.file, c.old, n)
 	}
 	return file, strings.Replace(string(right), c.old, c.new, 1)
 }
 
-// build builds the mend with the bug, without changing the source.
+// build builds mend with the bug. It does not change the source.
 func (c control) build(t *testing.T) binaries {
 	t.Helper()
 	file, text := c.source(t)

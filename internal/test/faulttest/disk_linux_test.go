@@ -24,7 +24,7 @@ type filesystem struct {
 }
 
 var (
-	// Without auto_da_alloc ext4 does not sync a renamed file by itself.
+	// With auto_da_alloc ext4 would sync a renamed file.
 	ext4 = filesystem{"ext4", "mkfs.ext4", "noauto_da_alloc", 64 << 20, []string{"-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}}
 	// xfs has a minimum size.
 	xfs          = filesystem{"xfs", "mkfs.xfs", "", 320 << 20, []string{"-q", "-f"}}
@@ -69,8 +69,7 @@ func newDisk(t *testing.T, fs filesystem) *disk {
 	return d
 }
 
-// on mounts the disk on a new loop device, which has no cached data and disappears when the disk is
-// unmounted.
+// on mounts the disk on a new loop device, which has no cached data. The device ends with the mount.
 func (d *disk) on() error {
 	loop, err := attach(d.image)
 	if err == nil {
@@ -83,7 +82,7 @@ func (d *disk) on() error {
 	return nil
 }
 
-// attach creates a loop device for the file. It lasts while it is open or mounted.
+// attach creates a loop device for the file. The device ends when it is neither open nor mounted.
 func attach(image string) (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
@@ -110,13 +109,13 @@ func attach(image string) (*os.File, error) {
 			return loop, nil
 		}
 		loop.Close()
-		if !errors.Is(err, unix.EBUSY) { // another process was faster
+		if !errors.Is(err, unix.EBUSY) { // another process has taken the device
 			return nil, err
 		}
 	}
 }
 
-// off unmounts the disk. The kernel may still be ending a process with open files on it.
+// off unmounts the disk. It waits for the kernel to end processes with open files on the disk.
 func (d *disk) off() error {
 	var err error
 	for range 100 {
@@ -152,7 +151,7 @@ const (
 
 const ioctlShutdown = 0x8004587D
 
-// cut is a power cut: from now on the disk can be neither read nor written.
+// cut cuts the power: the disk can be neither read nor written until restart.
 func (d *disk) cut(l loss) {
 	f, err := os.Open(d.mount)
 	if err == nil {
@@ -176,7 +175,7 @@ func (d *disk) restart() {
 	}
 }
 
-// powerCut is a power cut while a call waits.
+// powerCut returns a fault that cuts the power while a call waits.
 func powerCut(l loss) sweepFault {
 	name := map[loss]string{lostData: "power cut, data lost", lostAll: "power cut, all lost"}[l]
 	return sweepFault{name, func(sb *sandbox, _ int) faulttest.Fault {
@@ -228,8 +227,8 @@ func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 	}
 }
 
-// TestPowerCutAtEveryCall cuts the power at each call, also in a recovery after a kill. Reported changes must be made,
-// and the store must be consistent.
+// TestPowerCutAtEveryCall: after a power cut at any call, even of a recovery, reported changes are made, and the store is
+// consistent.
 func TestPowerCutAtEveryCall(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		sb := newSandbox(t, newDisk(t, fs), built, s)

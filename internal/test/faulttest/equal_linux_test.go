@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// The same cut leaves the same bytes, although the journal has times and a random id, and a -wal has random salts.
-// Otherwise no state would be recognised as one that was checked before.
+// TestEqualCuts: the same cut leaves the same bytes, although the journal has times and a random id, and a -wal random salts.
+// Otherwise no state would equal one that was checked before.
 func TestEqualCuts(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -42,7 +42,7 @@ func TestEqualCuts(t *testing.T) {
 	}
 }
 
-// States that differ in more than the holder of the lock have different digests.
+// TestDigest: states have equal digests if they differ only in the holder of the lock.
 func TestDigest(t *testing.T) {
 	base := state{".": {fs.ModeDir | 0o700, ""}, "a": {0o600, "x"}, "b": {0o600, "yz"}, "journal.lock": {0o600, "\x001"}}
 	for _, c := range []struct {
@@ -57,8 +57,8 @@ func TestDigest(t *testing.T) {
 		{"a mode", func(s state) { s["a"] = entry{0o644, "x"} }, false},
 		{"a folder", func(s state) { s["a"] = entry{fs.ModeDir | 0o600, "x"} }, false},
 		{"a name", func(s state) { s["c"] = s["a"]; delete(s, "a") }, false},
-		{"an empty file more", func(s state) { s["c"] = entry{0o600, ""} }, false},
-		{"the bytes of two files, elsewhere", func(s state) { s["a"], s["b"] = entry{0o600, "xy"}, entry{0o600, "z"} }, false},
+		{"one more empty file", func(s state) { s["c"] = entry{0o600, ""} }, false},
+		{"the end of one file and the start of the next", func(s state) { s["a"], s["b"] = entry{0o600, "xy"}, entry{0o600, "z"} }, false},
 	} {
 		other := maps.Clone(base)
 		c.change(other)
@@ -68,7 +68,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// put changes any folder into any other, and unchanged files keep their inode.
+// TestPutState: put gives a folder any other state, and files keep their inodes.
 func TestPutState(t *testing.T) {
 	states := []state{
 		{".": {fs.ModeDir | 0o755, ""}},

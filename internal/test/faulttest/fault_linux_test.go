@@ -10,6 +10,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
+// A sweepFault is a fault that a sweep injects at each call.
 type sweepFault struct {
 	name  string
 	fault func(sb *sandbox, k int) faulttest.Fault
@@ -39,7 +40,7 @@ func errnoName(e syscall.Errno) string {
 	}[e]
 }
 
-// level is how much is tested: "" in every run, otherwise "sample", "full" or "torture".
+// level returns how much is tested: "" in a plain run, otherwise "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
 func sweepFaults() []sweepFault {
@@ -67,8 +68,8 @@ func scenarios() []scenario {
 	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines), codexVerbs())
 }
 
-// TestFaultAtEveryCall kills each verb at each call, or makes the call fail. After recovery the store must have either
-// its state before or its state after the change, and the journal must say which.
+// TestFaultAtEveryCall: if a verb is killed at any call, or the call fails, the store is as before the change or as after it
+// when it is recovered, as the journal says.
 func TestFaultAtEveryCall(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")

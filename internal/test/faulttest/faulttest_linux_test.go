@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// The program makes four calls that count, and others that do not; each fault hits the intended call.
+// TestProgram: a program makes four calls that count, and each fault hits the intended one.
 func TestProgram(t *testing.T) {
 	const script = `echo one >"$0/a"; echo two >/dev/null; echo two >"$0/b"; echo end`
 	for _, c := range []struct {
@@ -40,14 +40,14 @@ func TestProgram(t *testing.T) {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 			if r.Code != c.code || r.Out != c.out {
-				t.Errorf("it ended with %d and printed %q, want %d and %q", r.Code, r.Out, c.code, c.out)
+				t.Errorf("exit code %d, output %q, want %d and %q", r.Code, r.Out, c.code, c.out)
 			}
 			calls := []string{"openat " + dir + "/a", "write " + dir + "/a", "openat " + dir + "/b", "write " + dir + "/b"}
 			if got := r.Calls[max(c.fault.At, 1)-1:]; r.Hit && (frozen != calls[c.fault.At-1] || got[0].String() != frozen) {
 				t.Errorf("call %d was %q, and frozen %q, want %q", c.fault.At, got[0], frozen, calls[c.fault.At-1])
 			}
 			if wantHit := c.fault.At > 0 && c.fault.At <= len(calls); r.Hit != wantHit {
-				t.Errorf("it came to call %d: %t, want %t", c.fault.At, r.Hit, wantHit)
+				t.Errorf("call %d was reached: %t, want %t", c.fault.At, r.Hit, wantHit)
 			}
 		})
 	}

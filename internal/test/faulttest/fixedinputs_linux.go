@@ -31,8 +31,8 @@ type fixedInputs struct {
 	random io.Reader
 }
 
-// fixedPID is the process id that a program sees. The signals with which Go's scheduler interrupts its threads
-// then go to no thread, which does no harm to a short run.
+// fixedPID is the process id that a program sees. The signals with which Go's scheduler interrupts its threads then reach no
+// thread, which does no harm to a short run.
 const fixedPID = 4194304 // above the largest number that Linux gives
 
 // newFixedInputs returns the inputs for a program with these arguments. The random bytes depend on the

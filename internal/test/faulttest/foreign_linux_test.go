@@ -17,7 +17,7 @@ import (
 type writer struct {
 	name string
 	file func(sb *sandbox) string // the file in the store
-	old  bool                     // through a descriptor that was open before
+	old  bool                     // it writes through a descriptor from before the change
 }
 
 // foreign is the text that the other program writes.
@@ -48,8 +48,8 @@ func (sb *sandbox) differing(before, after bool) string {
 	return ""
 }
 
-// TestForeignWrites lets another program write at every call of a repair, which then continues or is killed:
-// none of its bytes is lost, and the other records are all as before or all as after the change.
+// TestForeignWrites: if another program writes at any call of a repair, which then continues or is killed, none of its bytes
+// is lost, and the other records are all as before or all as after the change.
 func TestForeignWrites(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -103,8 +103,7 @@ func writeOver(f *os.File) error {
 	return err
 }
 
-// discarding reports whether the last check of the replaced files is over, so that they may be removed with
-// later writes to them.
+// discarding reports whether mend has begun to remove the replaced files: they may have been removed with later writes.
 func discarding(calls []faulttest.Call) bool {
 	at := changing(calls)
 	return len(at) > 0 && slices.ContainsFunc(calls[at[len(at)-1]:], func(c faulttest.Call) bool {
@@ -112,8 +111,8 @@ func discarding(calls []faulttest.Call) bool {
 	})
 }
 
-// checkForeign recovers and checks that the other program's bytes are in the record, or, if it wrote into a
-// replaced file, among the kept files.
+// checkForeign recovers and checks that the other program's bytes are in the record, or among the kept files if it wrote into
+// a replaced file.
 func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	s := c.settle()
 	c.add(s.problemList)
@@ -122,9 +121,9 @@ func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	case strings.HasSuffix(now[name], foreign):
 	case !s.kept && (!old || !tooLate):
 		c.sum.Foreign++
-		c.problem("what it wrote is lost; the file holds %.90q", now[name])
+		c.problem("the foreign bytes are lost; the file holds %.90q", now[name])
 	case !old:
-		c.problem("what it wrote was taken out of the store; the file holds %.90q", now[name])
+		c.problem("the foreign bytes are no longer in the store; the file holds %.90q", now[name])
 	}
 	before, after := maps.Clone(c.before), maps.Clone(c.after)
 	for _, m := range []snapshot{before, after, now} {
@@ -141,7 +140,7 @@ func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	}
 }
 
-// A settlement is the state after a recovery, when another program wrote before it.
+// A settlement is the state after a recovery that follows a write of another program.
 type settlement struct {
 	problemList
 	records snapshot
@@ -171,7 +170,7 @@ func (sb *sandbox) kept() bool {
 	found := false
 	err := filepath.WalkDir(filepath.Join(sb.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil //nolint:nilerror // what is not there keeps nothing
+			return nil //nolint:nilerror // a missing folder has no kept file
 		}
 		data, err := os.ReadFile(p)
 		found = found || string(data) == foreign

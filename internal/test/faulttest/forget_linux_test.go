@@ -18,9 +18,8 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// TestForgetErases kills forget at each call. The same command again erases everything that an uninterrupted
-// one does: no file of mend has the removed bytes, not even in free pages, and no file remains beside the
-// store.
+// TestForgetErases: after forget was killed at any call, the same command erases everything that an uninterrupted one erases:
+// no file of mend has the bytes, not even in free pages, and no file remains beside the store.
 func TestForgetErases(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -82,7 +81,7 @@ func TestForgetErases(t *testing.T) {
 				}
 				for name, data := range now {
 					if i := slices.IndexFunc(gone, func(v string) bool { return bytes.Contains(data, []byte(v)) }); i >= 0 {
-						t.Errorf("%s, then again: %s has bytes that were to be erased: %q", where, name, gone[i])
+						t.Errorf("%s, then again: %s has bytes that forget should erase: %q", where, name, gone[i])
 					}
 				}
 			}
@@ -93,7 +92,7 @@ func TestForgetErases(t *testing.T) {
 	}
 }
 
-// TestForgetAfterSalvage kills a salvage at each call. The next forget removes the files that it has built.
+// TestForgetAfterSalvage: after a salvage was killed at any call, forget removes the files that it has built.
 func TestForgetAfterSalvage(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -123,7 +122,7 @@ func TestForgetAfterSalvage(t *testing.T) {
 	}
 }
 
-// ownFiles returns the content of mend's own files: those in the folder of the journal, and beside the store.
+// ownFiles returns the content of the files in the folder of the journal, and of mend's files beside the store.
 func (sb *sandbox) ownFiles() map[string][]byte {
 	sb.Helper()
 	all := map[string][]byte{}
@@ -141,8 +140,8 @@ func (sb *sandbox) ownFiles() map[string][]byte {
 	return all
 }
 
-// ownValues returns the values that the journal and the copies store under each key, and the content of the
-// files beside the store. The events of the journal, which stay, are optional.
+// ownValues returns all values in the journal and in the file of copies, and the content of mend's files beside the store.
+// The events of the journal, which forget keeps, are optional.
 func (sb *sandbox) ownValues(events bool) map[string]bool {
 	sb.Helper()
 	all := map[string]bool{}

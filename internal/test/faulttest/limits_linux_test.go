@@ -13,8 +13,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// readOnly makes the file system read-only while a call waits, as ext4 does after an error. The program
-// continues.
+// readOnly makes the file system read-only while a call waits, as ext4 does after an error, and lets the program continue.
 var readOnly = sweepFault{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
 	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { sb.disk.fail() }}
 }}
@@ -31,6 +30,7 @@ func (d *disk) fail() {
 	}
 }
 
+// TestReadOnlyAtEveryCall: a repair is made or reverted if the file system becomes read-only at any call.
 func TestReadOnlyAtEveryCall(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -45,11 +45,10 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 	}
 }
 
-// sizes is the number of steps in which the space of a disk, or the file size limit, grows from nothing to
-// enough.
+// sizes is the number of runs in which the space of a disk, or the limit of the file size, grows from zero to enough.
 const sizes = 96
 
-// TestDiskFull repairs and keeps on a file system that has room for 0, 1, 2 … more pages.
+// TestDiskFull: a verb makes its change or none if the file system has space for 0, 1, 2 … more pages.
 func TestDiskFull(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -77,7 +76,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit repairs in a process with a file size limit of 0, 1, 2 … KiB.
+// TestFileSizeLimit: a repair is made or reverted if the process may write files of at most 0, 1, 2 … KiB.
 func TestFileSizeLimit(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -119,7 +118,7 @@ type tmpfs struct {
 	dir string
 }
 
-// enough is enough space for everything.
+// enough is the size of a file system that is never full.
 const enough = 64 << 20
 
 func newTmpfs(t *testing.T) *tmpfs {

@@ -7,8 +7,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// Every pair: a repair is killed at every call, and its recovery is cut at every call, by a kill and by a
-// power cut.
+// TestEveryPair: after a repair was killed at any call, its recovery may be cut at any call, by a kill or by a power cut.
 func TestEveryPair(t *testing.T) {
 	if level() != "torture" {
 		t.Skip("FAULTTEST is not torture")

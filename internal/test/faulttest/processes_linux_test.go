@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var crowdFor = flag.Duration("crowd", 0, "how long a crowd works on one store; 0: some seconds, in torture ten minutes")
+var crowdFor = flag.Duration("crowd", 0, "how long a crowd works on one store; 0: five seconds, in torture ten minutes")
 
 func crowdTime() time.Duration {
 	switch {
@@ -26,8 +26,8 @@ func crowdTime() time.Duration {
 	return 5 * time.Second
 }
 
-// A crowd is three processes of mend and an agent that work on the same store, while the
-// processes of mend are killed at random moments.
+// A crowd is an agent and three processes of mend that work on the same store. The processes of mend are killed at random
+// times.
 type crowd struct {
 	*sandbox
 	agent *agentWriter
@@ -44,7 +44,8 @@ func (c *crowd) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// TestManyProcesses lets several programs work, recovers, and checks that nothing is lost.
+// TestManyProcesses: after several programs have worked on a store at once, a recovery leaves it consistent, and no write is
+// lost.
 func TestManyProcesses(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -54,7 +55,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Parallel()
 			for i, p := range newCrowd(t, built, k).run(crowdTime()) {
 				if i == 5 {
-					t.Fatal("and more")
+					t.Fatal("there are more problems")
 				}
 				t.Errorf("%s\nagain: go test ./internal/test/faulttest -run TestManyProcesses -crowd %v -seed %d", p, crowdTime(), seed())
 			}
@@ -62,7 +63,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// A crowd of mend processes that do not compare exchanged files loses the agent's writes.
+// TestManyProcessesControl: a crowd detects that mend does not compare exchanged files, because writes of the agent are lost.
 func TestManyProcessesControl(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -97,7 +98,7 @@ func (c *crowd) run(d time.Duration) (problems []string) {
 
 func (c *crowd) rng(who uint64) *rand.Rand { return rand.New(rand.NewPCG(seed(), who)) }
 
-// work runs all of them until the time is over.
+// work runs all programs until the time is over.
 func (c *crowd) work(d time.Duration) {
 	ctx, cancel := context.WithTimeout(c.Context(), d)
 	defer cancel()
@@ -126,7 +127,7 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 		id = c.printed[n-1-rng.IntN(min(n, 4))]
 	}
 	c.mu.Unlock()
-	if rng.IntN(32) == 0 { // everything that is undone at once must have its bytes
+	if rng.IntN(32) == 0 { // rarely, because an entry without its bytes cannot be undone
 		return []string{"gc", "--older-than", "2s", "--yes"}
 	}
 	return [][]string{
@@ -141,7 +142,7 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 	}[rng.IntN(8)]
 }
 
-// runVerb runs a verb, and kills half of them.
+// runVerb runs a random verb, and kills every second one at a random time.
 func (c *crowd) runVerb(rng *rand.Rand) {
 	verb := c.verb(rng)
 	cmd := exec.Command(c.mend.Path, append(verb, "--store", c.store)...)

@@ -26,8 +26,7 @@ func (p *fileWriter) path(r damage.Record) string {
 	return filepath.Join(p.root, r.Table, r.Owner, r.ID+".json")
 }
 
-// write writes each record: it truncates the file, creating it and its folder if missing, or it writes
-// another file and renames that.
+// write writes each record. It creates or truncates the file, or it writes another file and renames that.
 func (p *fileWriter) write(records []damage.Record) ([]writtenRecord, error) {
 	var lines []writtenRecord
 	for _, r := range records {
@@ -49,8 +48,7 @@ func (p *fileWriter) write(records []damage.Record) ([]writtenRecord, error) {
 	return lines, nil
 }
 
-// writeInPlace writes data to the file, and reports whether another file had its name
-// after the write.
+// writeInPlace writes data to the file, and reports whether another file has its name after the write.
 func writeInPlace(path, data string) (late bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -93,7 +91,7 @@ func newRowWriter(path string) (*rowWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The message of the next part may have been deleted by mend.
+	// mend may have deleted the message of the next part.
 	return &rowWriter{db}, errors.Join(db.BusyTimeout(10*time.Second), db.Exec("PRAGMA foreign_keys=OFF"))
 }
 

@@ -20,8 +20,8 @@ import (
 	"mend/testdata"
 )
 
-// A sandbox is a store with a journal and a cache, all below one folder. The path of the
-// store stays the same, because the journal identifies the store by it.
+// A sandbox is a store with a journal and a cache, all below one folder. The path of the store stays the same, because the
+// journal identifies the store by its path.
 type sandbox struct {
 	*testing.T
 	scenario
@@ -57,8 +57,8 @@ func (sb *sandbox) subtest(t *testing.T) *sandbox {
 	return &in
 }
 
-// A snapshot is the stored content, by name: from damage.Snapshot, with the entries of the journal that have
-// lost their images; for verbs that make copies, also the copies.
+// A snapshot is the stored content, by name: from damage.Snapshot, with the forgotten entries of the journal, and with the
+// copies for verbs that make them.
 type snapshot map[string]string
 
 // fastDir returns a folder in memory if possible, because each cut syncs often.
@@ -81,8 +81,8 @@ func newSandbox(t *testing.T, d *disk, bin binaries, s scenario) *sandbox {
 	return newSandboxIn(t, d, d.mount, bin, s)
 }
 
-// newSandboxIn creates a sandbox with a damaged store in the folder, prepares the state before the verb of s,
-// and measures the changes of the verb.
+// newSandboxIn creates a sandbox with a damaged store in the folder, prepares the state before the verb of s, and records the
+// changes and the calls of the verb.
 func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *sandbox {
 	t.Helper()
 	sb := &sandbox{
@@ -133,7 +133,7 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		sb.keepSnapshots()
 	}
 	for _, verb := range s.setup {
-		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something remains for the next verb
+		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something remains to be repaired
 			t.Fatalf("mend %s: exit code %d:\n%s", strings.Join(verb, " "), code, out)
 		}
 		if es := sb.entries(); len(es) > 0 { // a copy has no entry
@@ -151,7 +151,7 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 	return sb
 }
 
-// measure determines the content of the store before and after the change, and the calls of the change.
+// measure records the content of the store before and after the change, and the calls of the change.
 func (sb *sandbox) measure() {
 	sb.Helper()
 	sb.before = sb.snapshot()
@@ -165,8 +165,8 @@ func (sb *sandbox) measure() {
 	}
 }
 
-// begin restores the state before the verb. The writes of a killed change may still be only in memory, not on
-// the disk.
+// begin restores the state before the verb. On a disk it syncs that state and kills the change of the scenario again, so that
+// the writes of the change are not synced.
 func (sb *sandbox) begin() {
 	sb.Helper()
 	sb.restore(sb.saved)

@@ -11,7 +11,7 @@ import (
 type scenario struct {
 	name  string
 	kind  kind
-	many  bool                           // unfinished calls, more than are synced one by one
+	many  bool                           // more unfinished calls than files that are synced one by one
 	wal   bool                           // the agent left a -wal behind
 	pages bool                           // a page of the database is damaged, so each byte counts
 	aside bool                           // the only damage has no fix
@@ -21,7 +21,7 @@ type scenario struct {
 	back  []string // reverts it; nil: nothing does
 }
 
-// A kind is one of the stores, by the version of OpenCode that wrote it, or a transcript.
+// A kind is a kind of store, named for the program that wrote it.
 type kind string
 
 // isFiles reports whether the store is a folder of files, not a database.
@@ -46,8 +46,7 @@ func (s scenario) change() []string {
 	return s.verb
 }
 
-// The verbs. SESSION, ID and LAST are replaced by the ids of the session, of the first
-// repair and of the newest.
+// The verbs. SESSION, FOLDER, ID and LAST stand for the session, its folder, the first entry and the newest.
 var (
 	repairOne = []string{"repair", "--yes", "SESSION", "--class", "thinking_block_order"}
 	repairAll = []string{"repair", "--yes", "SESSION"}
@@ -121,8 +120,7 @@ func keepSecond(k kind) scenario {
 	return scenario{name: "keep, second", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"keep"}}
 }
 
-// recovery returns the scenario of recovering a repair that was killed after it wrote its
-// entry, or some of its changes, or all of them, before a sync.
+// recovery returns a scenario that recovers a repair. The repair was killed before the call that half returns.
 func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
 	return scenario{name: "recover, " + name, kind: k, half: half, verb: []string{"recover"}, back: undoAll}
 }
@@ -141,17 +139,17 @@ func repairMany() scenario {
 	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "--yes", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
 }
 
-// repairWithFreeSpace is a repair with a journal that has free space: no call extends it, so no sync of the journal
-// also syncs other pending writes of the file system.
+// repairWithFreeSpace is a repair with free space in the journal. If the journal had to grow, its sync would also sync other
+// writes of the file system.
 func repairWithFreeSpace(k kind) scenario {
 	setup := [][]string{repairAll}
 	for range 5 {
 		setup = append(setup, undoAll, repairAll)
 	}
-	return scenario{name: "repair, seasoned journal", kind: k, setup: append(setup, undoAll), verb: repairAll, back: undoAll}
+	return scenario{name: "repair, free space in the journal", kind: k, setup: append(setup, undoAll), verb: repairAll, back: undoAll}
 }
 
-// all are all verbs that write.
+// all returns all verbs that write.
 func all(k kind) []scenario {
 	two := [][]string{repairOne, repairAll}
 	list := append(recoveries(k),
@@ -173,7 +171,7 @@ func all(k kind) []scenario {
 	return append(list, besideWal(k))
 }
 
-// codexVerbs are the verbs on a rollout with its row.
+// codexVerbs returns the verbs on a rollout with its row.
 func codexVerbs() []scenario {
 	k := rollouts
 	return append(recoveries(k), repairFirst(k), undo(k), restore(k), keepFirst(k), keepSecond(k), clean(k), setAside(k),
@@ -200,11 +198,13 @@ func lastJournalSync(calls []faulttest.Call) int {
 	return k
 }
 
+// halfway returns a call in the middle of those that change records.
 func halfway(calls []faulttest.Call) int {
 	at := changing(calls)
 	return at[len(at)/2]
 }
 
+// written returns the call after the last change of a record.
 func written(calls []faulttest.Call) int {
 	at := changing(calls)
 	return at[len(at)-1] + 1

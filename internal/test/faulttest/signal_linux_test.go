@@ -17,9 +17,8 @@ import (
 	"mend/testdata"
 )
 
-// TestSignals ends a clean of 100 MB of events, and its undo, by a signal at a random time: then either all
-// rows are in the database or none, the next command completes or rolls back the change, and an undo restores
-// each row.
+// TestSignals: if a signal ends a clean of 100 MB of events, or its undo, all rows are in the database or none after a
+// recovery, and an undo restores each row.
 func TestSignals(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -114,7 +113,7 @@ func TestSignals(t *testing.T) {
 			signalled, code, out := mend(signal, at, verb...)
 			where := fmt.Sprintf("%v after %v of mend %s (exit code %d)", signal, at.Round(time.Millisecond), strings.Join(verb, " "), code)
 			if signalled && signal == syscall.SIGKILL && code != -1 {
-				t.Errorf("%s: it did not end", where)
+				t.Errorf("%s: the signal did not end it", where)
 			}
 			if _, code, out := mend(0, 0, "recover"); code != 0 {
 				t.Errorf("%s: mend recover: exit code %d: %s", where, code, out)
@@ -131,6 +130,6 @@ func TestSignals(t *testing.T) {
 	}
 	t.Logf("%d as before, %d as after", before, after)
 	if before == 0 || after == 0 {
-		t.Error("the signals came at one time only")
+		t.Error("want some of each")
 	}
 }

@@ -41,8 +41,8 @@ func readState(dir string) (state, error) {
 	})
 }
 
-// put turns a folder in the state now into s. It does not touch files that are equal, and keeps the inode of
-// files that change: the journal identifies a store by its inode.
+// put gives a folder in the state now the state s. It does not write equal files, and changed files keep their inodes: the
+// journal identifies a store by its inode.
 func (s state) put(dir string, now state) error {
 	for _, p := range slices.Backward(slices.Sorted(maps.Keys(now))) {
 		if want, known := s[p]; known && want.mode.Type() == now[p].mode.Type() {
@@ -82,7 +82,7 @@ func (e entry) put(path string, exists bool) error {
 // A digest identifies a state.
 type digest [sha256.Size]byte
 
-// digest is equal for states that differ only in the process that last locked the journal.
+// digest returns equal digests for states that differ only in the process that last locked the journal.
 func (s state) digest() digest {
 	h := sha256.New()
 	number := func(n uint64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, n)) }
@@ -109,7 +109,7 @@ func (sb *sandbox) state() state {
 	return s
 }
 
-// writtenAt is the time of all files of a sandbox: the journal has the times of some.
+// writtenAt is the mtime of all files of a sandbox, because the journal records some.
 var writtenAt = time.Now().Add(-time.Hour)
 
 func (sb *sandbox) restore(s state) {

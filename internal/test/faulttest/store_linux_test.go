@@ -22,8 +22,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// damageStore breaks three messages, so that their repair creates a folder, and creates, changes and deletes
-// files.
+// damageStore damages three messages so that their repair creates a folder, and creates, changes and deletes files.
 func (sb *sandbox) damageStore() {
 	sb.Helper()
 	if sb.kind == lines {
@@ -192,7 +191,7 @@ func (sb *sandbox) bytes() snapshot {
 	return all
 }
 
-// records returns the content of the store without mend's files.
+// records returns the content of the store, without mend's files.
 func (sb *sandbox) records() snapshot {
 	sb.Helper()
 	if sb.pages {
@@ -236,7 +235,7 @@ func (sb *sandbox) key() (key digest, ok bool) {
 	return digest(sha256.Sum256(data)), err == nil
 }
 
-// snapshot returns the records, and the entries that have lost their bytes.
+// snapshot returns the records, the snapshots of OpenCode, the forgotten entries and, for some verbs, the copies.
 func (sb *sandbox) snapshot() snapshot {
 	sb.Helper()
 	all := sb.records()
@@ -286,11 +285,11 @@ func (sb *sandbox) addCopies(all snapshot) error {
 	return err
 }
 
-// lastScan matches the cache of the last scan, and one left by a cut: a later scan removes it.
+// lastScan matches the cache of the last scan, and a staged one that a cut has left: a later scan removes that.
 var lastScan = regexp.MustCompile(`/cache/mend/\.?scan-[0-9a-f]+$`)
 
-// leftovers lists files that should be gone: everything but kept files in mend's folder of the tree, and
-// files beside the journal's and the last scan's.
+// leftovers lists files that should not exist: in mend's folder of the tree all but the kept files, and in the folders of the
+// journal and of the cache all but their own files.
 func (sb *sandbox) leftovers() []string {
 	var left []string
 	for _, pattern := range []string{filepath.Join(sb.store, ".mend", "*"), filepath.Join(sb.journal(), "*"), filepath.Join(sb.live, "cache", "mend", "*")} {

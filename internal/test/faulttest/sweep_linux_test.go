@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// sweep applies the fault to the scenario's verb at every call, or at those of [cuts], and checks each time
-// that recovery leaves a correct state.
+// sweep runs the verb with the fault at each call of cuts, and checks each time that a recovery leaves a correct state.
 func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 	sb.Helper()
 	sum := &sweepResult{What: t.name, Store: sb.kind, Verb: sb.name}
@@ -37,8 +36,8 @@ func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 	return sum
 }
 
-// cuts yields the calls to cut at: every call; every sixtieth in a sample and in a run of all tests. A mend with a
-// deliberate bug is cut at every call until the bug shows.
+// cuts yields the calls to cut at: in a sample every sixtieth, otherwise every call. A mend with a deliberate bug is cut at
+// every call until a problem is found.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
 	if !sb.wrong && level() == "sample" {
@@ -50,7 +49,7 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	}
 }
 
-// exposed reports whether a deliberate bug of mend has shown.
+// exposed reports whether a deliberate bug was found.
 func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
 
 var printedID = regexp.MustCompile(` \(([a-z]+)\)\. Undo: `)
@@ -64,7 +63,7 @@ func ids(out string) []string {
 	return found
 }
 
-// differences lists the names with content that is neither a's nor b's.
+// differences lists the names whose content differs from a or from b.
 func differences(a, b, now snapshot) string {
 	var out strings.Builder
 	all := maps.Clone(now)

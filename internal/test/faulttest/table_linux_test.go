@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of what was found into testdata/found.md")
+var update = flag.Bool("update", false, "write the table of results into testdata/found.md")
 
 // A sweepResult counts the outcomes of one sweep.
 type sweepResult struct {
@@ -66,6 +66,7 @@ func (tb *table) add(t *sweepResult) {
 	tb.rows = append(tb.rows, row)
 }
 
+// merge returns the table with the rows of this run, and with the other rows of the previous table.
 func (tb *table) merge(previous string) string {
 	rows := map[string]string{} // by fault and store
 	for line := range strings.Lines(previous) {
@@ -101,7 +102,7 @@ func (tb *table) publish() error {
 	before, rest, ok := strings.Cut(string(data), tableBegin)
 	previous, after, ok2 := strings.Cut(rest, tableEnd)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for the table", page)
+		return fmt.Errorf("%s has no marks for the table", page)
 	}
 	return os.WriteFile(page, []byte(before+tableBegin+tb.merge(previous)+tableEnd+after), 0o644)
 }

@@ -12,6 +12,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
+// A problemList has the problems that a check has found.
 type problemList struct {
 	problems []string
 	torn     int
@@ -55,7 +56,7 @@ func (sb *sandbox) inspect() *cutState {
 	return f
 }
 
-// inspectRecovered does the same after recovery.
+// inspectRecovered checks the sandbox after a recovery, or returns the result for an equal sandbox.
 func (sb *sandbox) inspectRecovered() *recoveredState {
 	sb.Helper()
 	key := sb.state().digest()
@@ -68,10 +69,10 @@ func (sb *sandbox) inspectRecovered() *recoveredState {
 	now := sb.snapshot()
 	e.isBefore, e.isAfter = maps.Equal(now, sb.before), maps.Equal(now, sb.after)
 	if !e.isBefore && !e.isAfter {
-		e.problem("neither before nor after:\n%s", differences(sb.before, sb.after, now))
+		e.problem("the store is neither as before nor as after the change:\n%s", differences(sb.before, sb.after, now))
 	}
 	if committed := e.outcome(sb); sb.changesRecords() && committed != e.isAfter {
-		e.problem("the journal says committed: %t; the store holds what is after: %t", committed, e.isAfter)
+		e.problem("the entry is committed: %t; the store is as after the change: %t", committed, e.isAfter)
 	}
 	left := slices.DeleteFunc(sb.leftovers(), func(p string) bool { // the next keep removes it
 		return sb.makesCopy() && filepath.Base(p) == "keep.db.new"
@@ -87,8 +88,8 @@ func (sb *sandbox) inspectRecovered() *recoveredState {
 	return e
 }
 
-// checkRecords checks before recovery that each file has its content from before or after the change. For a database
-// see checkStructure.
+// checkRecords checks before a recovery that each file has its content from before or after the change. checkStructure checks
+// a database.
 func (r *problemList) checkRecords(sb *sandbox) {
 	if !sb.kind.isFiles() {
 		return
@@ -104,7 +105,7 @@ func (r *problemList) checkRecords(sb *sandbox) {
 	}
 }
 
-// checkSecondRecovery checks that a second recovery has nothing to do, says so, and changes nothing.
+// checkSecondRecovery checks that a second recovery reports that nothing is pending, and changes nothing.
 func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	once := sb.state()
 	code, out := sb.runUnfiltered("recover")
@@ -116,7 +117,7 @@ func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	}
 }
 
-// outcome reports whether the change is committed after recovery. Then no entry may be undecided.
+// outcome reports whether the change is committed after a recovery. No entry may be undecided.
 func (r *problemList) outcome(sb *sandbox) bool {
 	es := sb.entries()
 	for _, e := range es {
@@ -139,8 +140,7 @@ func (r *problemList) checkStructure(sb *sandbox) {
 	}
 }
 
-// checkUsable checks that mend still works: a change that was not made can be made, and one that was made can be
-// undone.
+// checkUsable checks that a change that was not made can be made, and that a change that was made can be undone.
 func (e *recoveredState) checkUsable(sb *sandbox) {
 	verb, want := sb.change(), sb.after
 	if e.isAfter && sb.back != nil {
@@ -151,7 +151,7 @@ func (e *recoveredState) checkUsable(sb *sandbox) {
 		return
 	}
 	if now := sb.snapshot(); !maps.Equal(now, want) {
-		e.problem("then mend %s: the store is not as it should be:\n%s", strings.Join(verb, " "), differences(want, want, now))
+		e.problem("then mend %s: the store differs:\n%s", strings.Join(verb, " "), differences(want, want, now))
 	}
 	if left := sb.leftovers(); len(left) > 0 {
 		e.problem("then mend %s: left over: %q", strings.Join(verb, " "), left)

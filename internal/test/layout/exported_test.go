@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExported checks that the packages of docs/library.md have no type of an internal package in an exported
-// signature, because other modules cannot name it.
+// TestExported: the packages of docs/library.md have no type of an internal package in an exported signature, because other
+// modules cannot name such a type.
 func TestExported(t *testing.T) {
 	for _, name := range []string{"change", "txn", "journal", "fsstore", "sqlstore", "linestore", "undo"} {
 		folder := filepath.Join("../../..", name)

@@ -18,7 +18,7 @@ type pkg struct {
 	doc      string          // the package doc, each run of white space as one blank
 	docs     int             // how many files have a package doc
 	imports  map[string]bool // packages of this module, without the module's path
-	others   map[string]bool // other packages
+	others   map[string]bool // packages of other modules
 	declared map[string]bool // functions, types and variables; methods without their receivers
 }
 
@@ -95,8 +95,8 @@ func (p *pkg) add(f *ast.File, module string) {
 	}
 }
 
-// TestLayers compares the sentence "It may import …" or "It imports nothing of mend" of each package doc with the
-// imports of the package, and checks that the functions after "Read …" exist.
+// TestLayers: each package imports exactly the packages in the sentence "It may import …" of its package doc, or none if it has
+// "It imports nothing of mend". The functions in the sentence "Read …" exist.
 func TestLayers(t *testing.T) {
 	allowed := regexp.MustCompile(`It may import ([^.]*)\.`)
 	first := regexp.MustCompile(`Read (\[?[\w.]+\]?)(?: and (?:the table in )?(\[?[\w.]+\]?))? first[.;]`)
@@ -139,7 +139,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// boundaries are the rules that concern many packages: a package that matches from imports none that matches to.
+// boundaries are rules about many packages: a package that matches from imports no package that matches to.
 var boundaries = []struct{ from, to, why string }{
 	{
 		`^(change|txn|journal|undo)$`, `^agent|^internal/provider|store$|^repair$`,
@@ -170,6 +170,7 @@ var boundaries = []struct{ from, to, why string }{
 	},
 }
 
+// TestBoundaries: the boundaries hold, no package makes a connection, and a package that does no I/O does not import os.
 func TestBoundaries(t *testing.T) {
 	all := packages(t)
 	for _, b := range boundaries {

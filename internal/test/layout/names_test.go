@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// lonePrepositions are no names. The idioms of Go, such as ImageOf, ReadAt and WithX, are longer.
+// lonePrepositions matches names that are a preposition. The idioms of Go, such as ImageOf, ReadAt and WithX, are longer.
 var lonePrepositions = regexp.MustCompile(`(?i)^(as|at|before|after|below|above|by|for|from|in|of|on|since|to|until|up|with)$`)
 
-// lastPrepositions match names that end in a preposition that no idiom of Go has.
+// lastPrepositions matches names that end in a preposition that no idiom of Go has.
 var lastPrepositions = regexp.MustCompile(`[a-z](Among|Behind|Beside|Between|By|Into|Off|On|Out|Over|Under|Upon|Within|Without)$`)
 
 // allowedNames end in a particle of their verb, or in the name of a state.
@@ -22,8 +22,8 @@ var allowedNames = map[string]bool{
 	"carryOver": true, "fixThinkingOff": true, "checkThinkingOff": true, "OnOrOff": true,
 }
 
-// TestNames checks that no function, method or type of mend is named by a preposition: a call then does not show
-// whether it is a question, an action or a value.
+// TestNames: no function, method or type of mend is named by a preposition, because a call then does not show whether it is a
+// question, an action or a value.
 func TestNames(t *testing.T) {
 	n := 0
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {

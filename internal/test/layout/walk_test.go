@@ -192,7 +192,7 @@ func addDeclared(declared map[string]bool, file *ast.File) {
 	})
 }
 
-// TestNamedTests checks that each test that a page names exists.
+// TestNamedTests: each test that a page names exists.
 func TestNamedTests(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	declared, named := map[string]bool{}, map[string][]string{}

@@ -1,12 +1,12 @@
-// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its package.
-// It prints each change that no test notices, unless survivors.txt has a reason for it.
+// Command mutants changes the operators of the core, one at a time, with gremlins, and runs the tests of their packages. It
+// prints each change that no test detects, unless survivors.txt has a reason for it.
 //
 // It imports nothing of mend.
 //
 //	go run ./internal/test/mutants [-time 6h] [PACKAGE…]
 //
-// It fails if fewer than 85 % of a package's mutants are killed, including those that no test runs and those
-// that time out, or if one survives that survivors.txt does not name.
+// It fails if the tests of a package kill fewer than 85 % of its mutants, or if a mutant survives that survivors.txt does not
+// name. Mutants that no test runs, and mutants that time out, count as survivors.
 package main
 
 import (
@@ -44,7 +44,7 @@ var packages = []struct{ name, except string }{
 // least is the minimum percentage of a package's mutants that its tests kill.
 const least = 85
 
-const realGo = "MEND_MUTANTS_GO" // the real go command; the one in PATH is this program
+const realGo = "MEND_MUTANTS_GO" // the path of the real go command: the go in PATH is this program
 
 func main() {
 	if filepath.Base(os.Args[0]) == "go" {
@@ -171,12 +171,12 @@ func isCovered(blocks []cover.ProfileBlock, at token.Position) bool {
 	})
 }
 
-// A survivor is a mutant that no test kills: its file, its kind, and the line.
+// A survivor is a mutant that no test kills: its file, its kind and its line.
 type survivor struct{ file, kind, line string }
 
 const listName = "internal/test/mutants/survivors.txt"
 
-// readSurvivors reads the known survivors, which have reasons.
+// readSurvivors returns the known survivors with their reasons.
 func readSurvivors() (map[survivor]string, error) {
 	data, err := os.ReadFile(listName)
 	if err != nil {

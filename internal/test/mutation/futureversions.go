@@ -20,9 +20,8 @@ type Variant struct {
 // kinds are the members that name a kind.
 var kinds = []string{"type", "subtype", "kind", "status", "role", "phase", "finish", "reason", "stop_reason", "history_mode"}
 
-// FutureVersions returns variants of a JSON text as future versions may write it: with an unknown member in each
-// object, an unknown element in each list of objects, and an unknown name for each kind. also are further
-// members that name a kind.
+// FutureVersions returns variants of a JSON text as future versions may write it: with an unknown member in an object, an
+// unknown element in a list of objects, or an unknown name of a kind. also are further members that name a kind.
 func FutureVersions(data []byte, also ...string) (all []Variant) {
 	put := func(n Node, start, end int, text string) {
 		all = append(all, Variant{text + " at " + n.Pointer, slices.Concat(data[:start], []byte(text), data[end:])})

@@ -17,14 +17,14 @@ import (
 // NobodyUID is the id of a user without rights.
 const NobodyUID = 65534
 
-// RunInChild runs the calling test again in a child process, which can then limit itself. It returns true in
-// the child. If uid is not 0 and the tests run as root, the child runs as that user.
+// RunInChild runs the calling test again in a child process, which may limit itself. It returns true in the child. If uid is
+// not 0 and the tests run as root, the child runs as that user.
 func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(childKey) == t.Name() {
 		t.Cleanup(func() {
 			if testing.CoverMode() != "" && !t.Failed() {
-				os.Exit(0) // the report of the coverage needs what the process may no longer do
+				os.Exit(0) // a process with limits cannot write the coverage report
 			}
 		})
 		return true
@@ -42,7 +42,7 @@ func RunInChild(t *testing.T, uid int) bool {
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
-		t.Errorf("in a process of its own: %v", err)
+		t.Errorf("in the child process: %v", err)
 	}
 	return false
 }
@@ -55,8 +55,8 @@ func DenyExchange(t *testing.T) {
 	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
 }
 
-// StartCat starts a copy of the program cat and returns once it runs: only then does the system report its
-// command line and its environment. end ends the program.
+// StartCat starts a copy of the program cat, and returns when the program runs: from then on the system reports its command
+// line and its environment. end ends the program.
 func StartCat(t *testing.T, cmd *exec.Cmd) (end func()) {
 	t.Helper()
 	in, out := StartPiped(t, cmd)
@@ -100,9 +100,8 @@ func CopyProgram(t *testing.T, from, to string) {
 	}
 }
 
-// DenySyscall makes a system call fail in the whole process from now on: always if arg is negative,
-// otherwise only if argument arg, counted from 0, has that value. It skips the test if the system
-// does not allow that.
+// DenySyscall makes a system call fail in the whole process, until the process ends: always if arg is negative, otherwise
+// only if argument arg, counted from 0, has the value. It skips the test if the system does not allow that.
 func DenySyscall(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
 	t.Helper()
 	const ldw, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K

@@ -18,7 +18,7 @@ func testCommit(t *testing.T, c *contract) {
 	wantSnapshot(t, "after Prepare", h.Snapshot(), c.before)
 	for _, o := range c.ops {
 		if got := opOn(staged.Ops, o.Ref); got == nil || !got.Pre.Equal(o.Pre) || !got.Post.Equal(o.Post) {
-			t.Errorf("Prepare gives %+v for %s, want the op that it got", got, o.Ref)
+			t.Errorf("Prepare returns %+v for %s, want %+v", got, o.Ref, o)
 		}
 	}
 	// Prepare, Commit and Discard may be called in different processes.
@@ -46,7 +46,7 @@ func opOn(ops []change.Op, ref change.Ref) *change.Op {
 	return nil
 }
 
-// testInverse undoes and repeats the change twice.
+// testInverse undoes and redoes the change twice.
 func testInverse(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)
@@ -67,10 +67,10 @@ func testPrepareInvalid(t *testing.T, c *contract) {
 	evil.Ref.Message = "../../evil"
 	for name, ops := range map[string][]change.Op{
 		"no op":         nil,
-		"two on one":    {c.ops[0], c.ops[0]},
-		"no id":         {evil},
-		"changes not":   {{Ref: c.ops[0].Ref, Pre: c.ops[0].Pre, Post: c.ops[0].Pre}},
-		"no such thing": {{Ref: c.ops[0].Ref}},
+		"a ref twice":   {c.ops[0], c.ops[0]},
+		"an invalid id": {evil},
+		"no change":     {{Ref: c.ops[0].Ref, Pre: c.ops[0].Pre, Post: c.ops[0].Pre}},
+		"no image":      {{Ref: c.ops[0].Ref}},
 	} {
 		if _, err := h.Open(nil).Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("Prepare with %s = %v, want %v", name, err, change.ErrInvalid)
@@ -143,7 +143,7 @@ func testCancel(t *testing.T, c *contract) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := st.Prepare(ended, change.Plan{Ops: c.ops}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Prepare with a context that ended = %v, want %v", err, context.Canceled)
+		t.Errorf("Prepare with a context that has ended = %v, want %v", err, context.Canceled)
 	}
 	wantNoLeftovers(t, h)
 	staged, err := st.Prepare(t.Context(), change.Plan{Ops: c.ops})
@@ -152,7 +152,7 @@ func testCancel(t *testing.T, c *contract) {
 	}
 	out, err := st.Commit(ended, staged)
 	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, context.Canceled) {
-		t.Errorf("Commit with a context that ended = %+v, %v, want %s because of it", out, err, change.Aborted)
+		t.Errorf("Commit with a context that has ended = %+v, %v, want %s for that cause", out, err, change.Aborted)
 	}
 	c.want(t, h, change.Aborted)
 	if err := st.Discard(t.Context(), staged); err != nil {

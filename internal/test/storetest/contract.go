@@ -22,9 +22,8 @@ type Store interface {
 	Discard(ctx context.Context, s change.Staged) error
 }
 
-// A Harness gives the tests access to a new store with one session, the same each time: a message with three
-// or more parts, one of them a text part that is not the last, and a message without parts. Its functions end
-// the test if they fail.
+// A Harness gives the tests access to a new store, which always has the same session: a message with three or more parts, one
+// of them a text that is not the last part, and a message without parts. The functions end the test if they fail.
 type Harness struct {
 	// Open opens the store as a new process would. The store calls step before every
 	// call that changes the disk, and does not make that call if step returns an error.
@@ -33,7 +32,7 @@ type Harness struct {
 	// Records reads the session's records and the files beside them: each message,
 	// followed by its parts.
 	Records func() iter.Seq[*change.Record]
-	// Read returns the present content of a record, nil if it does not exist.
+	// Read returns the current content of a record, nil if it does not exist.
 	Read func(ref change.Ref) *change.Image
 	// Snapshot returns everything that is stored, by name: the bytes and modes of files and folders, or the
 	// columns of rows with their storage classes. It omits staged data.
@@ -43,11 +42,11 @@ type Harness struct {
 	// Write writes the image to a record, or removes it for nil, as another program would. It creates the
 	// folder if necessary.
 	Write func(ref change.Ref, image *change.Image)
-	// Slow means that a run takes long: the sweeps over two cuts run a fixed sample unless [AllCases].
+	// Slow means that a plain run of the sweeps over two cuts has only the cuts of [Includes].
 	Slow bool
 }
 
-// Run tests one store. It calls open often, so a store in memory is faster.
+// Run tests one store. It calls open often: a store in memory is faster.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -70,8 +69,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// A contract has a function that makes stores, the ops of a plan, and the content of a store before and after
-// it.
+// A contract has a function that opens new stores, the ops of a plan, and the content of a store before and after them.
 type contract struct {
 	open          func(t *testing.T) Harness
 	slow          bool // see [Harness]
@@ -99,9 +97,8 @@ func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	return c
 }
 
-// planOps returns ops of every kind: a message and a part replaced, a part created beside others
-// and one in a message without parts, a part deleted, and every file beside the records moved
-// away.
+// planOps returns ops of every kind: they replace a message and a part, create a part beside others and a part in a message
+// without parts, delete a part, and move every file beside the records away.
 func planOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	t.Helper()
 	var messages []*change.Record
@@ -121,13 +118,13 @@ func planOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	full := slices.IndexFunc(messages, func(m *change.Record) bool { return len(parts[m.Ref.Message]) >= 3 })
 	empty := slices.IndexFunc(messages, func(m *change.Record) bool { return len(parts[m.Ref.Message]) == 0 })
 	if full < 0 || empty < 0 {
-		t.Fatal("the harness's session has no message with three parts, or none without parts")
+		t.Fatal("the session of the harness has no message with three parts, or no message without parts")
 	}
 	own := parts[messages[full].Ref.Message]
 	first, last := own[0].Ref.Part, own[len(own)-1].Ref
 	text := slices.IndexFunc(own, isText)
 	if text < 0 || text == len(own)-1 {
-		t.Fatal("the harness's message has no text part before its last part")
+		t.Fatal("the message of the harness has no text before its last part")
 	}
 	ops := edit(t, records, func(r *change.Record) bool {
 		switch r.Ref {
@@ -144,7 +141,7 @@ func planOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	return ops
 }
 
-// foreignImage returns what another program could write in place of either image of o.
+// foreignImage returns an image that another program could write to the record of o.
 func foreignImage(t *testing.T, o change.Op) *change.Image {
 	t.Helper()
 	base := o.Pre
@@ -164,8 +161,7 @@ func foreignImage(t *testing.T, o change.Op) *change.Image {
 	return change.ImageOf(&r)
 }
 
-// foreignWrites returns the images that another program could write to the record of o, by verb; nil for a
-// deletion.
+// foreignWrites returns the images that another program could write to the record of o, by verb, nil for a deletion.
 func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
 	writes := map[string]*change.Image{"writes": foreignImage(t, o)}
 	if o.Pre != nil {
@@ -174,7 +170,7 @@ func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
 	return writes
 }
 
-// settle calls Settle twice, checks that the outcome is the same, and returns it.
+// settle calls Settle twice, checks that both outcomes are the same, and returns the outcome.
 func settle(t *testing.T, h Harness, st Store, staged change.Staged) change.Outcome {
 	t.Helper()
 	first, err := st.Settle(t.Context(), staged)
@@ -197,7 +193,7 @@ func sameRefs(a, b []change.Conflict) bool {
 	return slices.EqualFunc(a, b, func(a, b change.Conflict) bool { return a.Ref == b.Ref })
 }
 
-// want checks that the store has the state.
+// want checks that the store has the content of the state.
 func (c *contract) want(t *testing.T, h Harness, state change.State) {
 	t.Helper()
 	switch state {

@@ -9,8 +9,8 @@ import (
 	"mend/change"
 )
 
-// attempt prepares and commits ops while f makes calls fail. staged is false if Prepare failed, so that a
-// journal would have no entry. decided is true if Commit returned an outcome.
+// attempt prepares and commits ops while f makes calls fail. staged is false if Prepare failed: then a journal has no entry.
+// decided is true if Commit returned an outcome.
 func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (s change.Staged, out change.Outcome, staged, decided bool) {
 	t.Helper()
 	st := h.Open(f.Step)
@@ -48,13 +48,13 @@ func testCrash(t *testing.T, c *contract) {
 		}
 		got := settle(t, h, st, staged)
 		if decided && out.State != got.State {
-			t.Errorf("killed at call %d, %q: Commit said %s, Settle says %s", k, f.Calls[k], out.State, got.State)
+			t.Errorf("killed at call %d, %q: Commit returned %s, Settle %s", k, f.Calls[k], out.State, got.State)
 		}
 		if len(got.Conflicts) > 0 || len(got.Kept) > 0 {
 			t.Errorf("killed at call %d, %q: Settle = %+v, want no conflict", k, f.Calls[k], got)
 		}
 		c.want(t, h, got.State)
-		if k%2 == 0 { // all outcomes are known
+		if k%2 == 0 { // no outcome is unknown: Discard may remove everything
 			staged = change.Staged{}
 		}
 		if err := st.Discard(t.Context(), staged); err != nil {
@@ -98,8 +98,8 @@ func testFail(t *testing.T, c *contract) {
 	}
 }
 
-// eachCrash calls f with a new store after each included crash that leaves something to settle. The
-// last crash is between Commit and the journal's Finish.
+// eachCrash calls f with a new store after each included crash that leaves a change to settle. The last crash is between
+// Commit and the Finish of the journal.
 func (c *contract) eachCrash(t *testing.T, included func(k int) bool, f func(h Harness, staged change.Staged, k int)) {
 	t.Helper()
 	for k := 0; ; k++ {
@@ -178,8 +178,7 @@ func testCrashInInverse(t *testing.T, c *contract) {
 	}
 }
 
-// testForeignAfterCrash lets another program write after each crash. It kills the first recovery, each time
-// at another call.
+// testForeignAfterCrash lets another program write after each crash, and kills the first recovery, each time at another call.
 func testForeignAfterCrash(t *testing.T, c *contract) {
 	Long(t)
 	runs := 0
@@ -187,7 +186,7 @@ func testForeignAfterCrash(t *testing.T, c *contract) {
 		for verb, image := range foreignWrites(t, o) {
 			c.eachCrash(t, c.includes, func(h Harness, staged change.Staged, k int) {
 				if h.Read(o.Ref).Equal(image) {
-					return // the change itself left this: it is not a write
+					return // the change has left this content
 				}
 				h.Write(o.Ref, image)
 				f := &Fault{At: (k + i) % 8}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FastDir returns a temporary folder, in memory if possible: syncs cost nothing there.
+// FastDir returns a temporary folder, in memory if possible, where a sync costs nothing.
 func FastDir(t testing.TB) string {
 	t.Helper()
 	if memory := Memory(); memory != "" {
@@ -20,14 +20,14 @@ func FastDir(t testing.TB) string {
 	return t.TempDir()
 }
 
-// RunInMemory runs the tests of a package with [InMemory]. A TestMain need not do more.
+// RunInMemory is a TestMain that runs the tests of a package with [InMemory].
 func RunInMemory(m *testing.M) {
 	InMemory()
 	m.Run()
 }
 
-// InMemory puts the temporary folders of all tests of a package into memory, if possible: for tests that are
-// not about disks. Garbage is collected less often, because tests allocate short-lived data.
+// InMemory puts the temporary folders of all tests of a package into memory, if possible. It is for tests that are not about
+// disks. Garbage is collected less often, because tests allocate short-lived data.
 func InMemory() {
 	debug.SetGCPercent(400)
 	if memory := Memory(); memory != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// AllCases reports whether sweeps and tables run every case, as in `make night`, which sets MEND_SWEEP=all. Otherwise
-// they run a fixed set of cases: all of them where that is fast.
+// AllCases reports whether sweeps and tables run every case, as in `make night`, which sets MEND_SWEEP=all. Otherwise slow
+// ones run a fixed sample.
 func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 
 // Includes reports whether a slow sweep cuts at call k: at each if [AllCases], otherwise at 0 and at the powers of two.

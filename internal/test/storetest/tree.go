@@ -27,7 +27,7 @@ func Put(t *testing.T, root, path, content string) {
 	}
 }
 
-// TryPut is Put for names that a file system may refuse.
+// TryPut is [Put] for names that a file system may refuse, and reports whether it wrote the file.
 func TryPut(root, path string) bool {
 	name := filepath.Join(root, path)
 	return os.MkdirAll(filepath.Dir(name), 0o755) == nil && os.WriteFile(name, []byte("{}"), 0o644) == nil
@@ -49,8 +49,7 @@ func TextJSON(msg, id, text string) string {
 	return fmt.Sprintf("{\n  \"id\": %q,\n  \"sessionID\": %q,\n  \"messageID\": %q,\n  \"type\": \"text\",\n  \"text\": %q\n}", id, "ses_1", msg, text)
 }
 
-// SmallTree writes a session of four messages in layout opencode: three with
-// parts, one without.
+// SmallTree writes a tree of OpenCode with one session of four messages, three of them with parts, and returns its root.
 func SmallTree(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(FastDir(t), "storage")
@@ -155,13 +154,13 @@ func MixedOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	}, newPart(t, like, change.Ref{Message: "msg_4"}, "prt_41", "created"))
 }
 
-// WantNames reports names that differ, in any order.
+// WantNames checks that there are exactly these names, in any order.
 func WantNames(t *testing.T, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
-		t.Errorf("there are %q, want %q", got, want)
+		t.Errorf("the names are %q, want %q", got, want)
 	}
 }
 
