@@ -1,39 +1,39 @@
 // mend-plugin protocol=1 version=__VERSION__
 // Written by "mend install"; "mend install --remove" removes it.
 //
-// It sends some events of OpenCode to "mend hook" and carries out its calls. Before a
-// request is made it lets mend repair the session, for a limited time. If mend says so,
-// it also asks before a tool writes a file and about failed calls in a request, and
-// reports what sessions of subagents do. It throws only to refuse a write; without mend
-// it does nothing but to say so once.
+// It sends some events of OpenCode to "mend hook" and executes the calls that mend asks
+// for. Before a request it lets mend repair the session, for a limited time. If mend wants
+// it, it also asks before a tool writes a file and about failed calls in a request, and
+// reports what subagents do. It throws only to refuse a write. If mend cannot be started,
+// it shows that once and does nothing.
 import { spawn } from "node:child_process"
 
 const COMMAND = __COMMAND__
-const PROTOCOL = 1 // the oldest that it speaks
+const PROTOCOL = 1 // the oldest that it supports
 const MAX_PROTOCOL = 2
 const WANTED = new Set(["session.error", "session.idle", "session.status", "session.deleted", "message.updated"])
-const PARTS = new Set(["message.part.updated", "message.part.delta"]) // that mend gets only if it asks for them
-const PART_MS = 1_000 // between two events of a part that are the same to mend
-const MAX_PARTS = 256 // whose last event is known
+const PARTS = new Set(["message.part.updated", "message.part.delta"]) // sent only if mend asks for them
+const PART_MS = 1_000 // between two equal events of a part
+const MAX_PARTS = 256 // parts with a known last event
 const MAX_UNREAD = 1 << 20 // bytes that mend has not read yet; more are dropped
 const MAX_ANSWER = 8 << 20 // bytes of one answer
 const MAX_LINE = 1 << 20 // characters of one line of mend
 const GREETING_MS = 10_000
-const MAX_STARTS = 3 // that ended soon
-const MAX_OPEN = 32 // errors that are told to a hook that follows
+const MAX_STARTS = 3 // in a row that ended within SOON_MS
+const MAX_OPEN = 32 // errors that are sent to the next hook
 const SOON_MS = 60_000
-const WAIT_MS = 1_500 // for an answer, until mend says how long
-const BEGUN_MS = 30_000 // for an answer after a repair has begun
-const MAX_QUESTIONS = 8 // that are open
+const WAIT_MS = 1_500 // for an answer, until mend sends another time
+const BEGUN_MS = 30_000 // for an answer once a repair has begun
+const MAX_QUESTIONS = 8 // that wait for an answer
 const MAX_OUTPUT = 256 << 10 // characters of the output of a tool
 const MAX_FAILED = 1000 // characters of the result of a failed call
 const MAX_KEPT = 4096 // results of calls, and sessions of subagents
 const GONE = "mend does not run: no session is repaired. Install it again, or remove the plugin."
 const GONE_MS = 12_000
-const INITIATOR = "<!-- OMO_INTERNAL_INITIATOR -->" // of prompts that the user did not write
+const INITIATOR = "<!-- OMO_INTERNAL_INITIATOR -->" // marks a prompt that the user did not write
 const FILE_TOOLS = new Set(["read", "write", "edit"])
 
-// slim leaves out of a message what mend does not look at.
+// slim returns a message without what mend does not need.
 function slim({ info, parts }) {
   const user = info.role === "user"
   return {
@@ -56,8 +56,8 @@ function slimInfo(i) {
   return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools, system, format, summary }
 }
 
-// slimEvent is the event as mend needs it, or undefined for one that it need not
-// know: of the answers only those that failed or have ended.
+// slimEvent returns an event without what mend does not need, or undefined for an event
+// that mend does not need, such as that of an answer that has neither failed nor ended.
 function slimEvent({ type, properties: p }) {
   if (!WANTED.has(type) || !p) return undefined
   if (type === "message.updated") {
@@ -67,7 +67,7 @@ function slimEvent({ type, properties: p }) {
   return { type, properties: { sessionID: p.sessionID, error: p.error, status: p.status, info: p.info && { id: p.info.id } } }
 }
 
-// slimArgs leaves out of the arguments of a tool what a file gets.
+// slimArgs returns the arguments of a tool without the content of the file.
 function slimArgs(args) {
   const { filePath, path, file_path, offset, overwrite } = args ?? {}
   return { filePath, path, file_path, offset, overwrite }
@@ -77,18 +77,17 @@ function slimArgs(args) {
 const failedText = ({ type, tool, state }) =>
   type !== "tool" ? undefined : state?.status === "error" ? state.error : tool === "invalid" ? state?.output : undefined
 
-// slimPart is an event of a part as mend needs it: that something works, and whether it
-// is a tool.
+// slimPart returns the event of a part without its content.
 function slimPart({ type, properties: p }) {
   const part = p?.part ?? { id: p?.partID, sessionID: p?.sessionID, messageID: p?.messageID }
   const { id, sessionID, messageID, tool, state } = part
   return { type, properties: { part: { id, sessionID, messageID, type: part.type, tool, state: state && { status: state.status } } } }
 }
 
-// isKilo reports whether the program is Kilo, whose versions begin with 7.
+// isKilo reports whether the program is Kilo: its versions begin with 7.
 const isKilo = async (client) => parseInt(await agentVersion(client).catch(() => ""), 10) >= 7
 
-// marked is a prompt of which no part is synthetic, with a mark that says the same: Kilo answers none of which each part is.
+// marked returns a prompt with a mark in place of synthetic parts: Kilo does not answer a prompt with only synthetic parts.
 const marked = (body) => ({ ...body, parts: body.parts.map((p) => (p.synthetic ? { ...p, synthetic: false, text: `${p.text}\n${INITIATOR}` } : p)) })
 
 async function carryOut(client, directory, { method, session, limit, body }) {
@@ -131,9 +130,9 @@ async function carryOut(client, directory, { method, session, limit, body }) {
   return null
 }
 
-// A Hook is "mend hook", started with the first event and again if it ends, but
-// not for ever. What it was told may have died with it: the next one hears of every
-// error that is still open.
+// A Hook runs "mend hook". The first event starts it. If it ends, it is started again, but
+// not after MAX_STARTS ends in a row within SOON_MS each. The next one gets each error that
+// is still open, because the one before may not have handled it.
 class Hook {
   constructor(client, directory) {
     this.client = client
@@ -142,18 +141,18 @@ class Hook {
     this.starts = 0
     this.over = false
     this.gone = false // mend cannot be started, or ends each time
-    this.seen = false // a prompt, so that there is a screen
-    this.told = false // the user, that mend is gone
-    this.questions = new Map() // by id: those that OpenCode waits for
+    this.seen = false // there was a prompt, so there is a screen
+    this.told = false // the user was told that mend is gone
+    this.questions = new Map() // by id: the questions that OpenCode waits for
     this.lastQuestion = 0
-    this.wait = WAIT_MS // 0 if mend answers no questions about prompts
+    this.wait = WAIT_MS // 0: mend answers no questions about prompts
     this.waits = {} // for other questions, by hook
     this.activity = 0 // how often a subagent is reported, in milliseconds; 0 is never
     this.children = new Map() // by session of a subagent: its parent, and when it was reported
     this.notes = new Map() // by part: what the model gets with a failed call
     this.parts = false // mend wants events of parts
     this.sentParts = new Map() // by part and state: when its last event was sent
-    this.open = new Map() // by session: the newest error, when it came, and to how many more hooks it is told
+    this.open = new Map() // by session: the newest error, its time, and to how many more hooks it is sent
   }
 
   start() {
@@ -162,7 +161,7 @@ class Hook {
     this.child = child
     this.ready = false
     this.parts = false
-    this.late = undefined // a question that was not answered in time: the next are not asked until it is
+    this.late = undefined // a question that was not answered in time: no other is asked until it is answered
     const end = () => {
       if (this.child !== child) return
       this.child = undefined
@@ -170,7 +169,7 @@ class Hook {
       this.starts = Date.now() - began < SOON_MS ? this.starts + 1 : 0
       if (this.starts >= MAX_STARTS) this.giveUp()
       child.kill()
-      child.stdout?.destroy?.() // what it still says is not read
+      child.stdout?.destroy?.() // the rest of its output is not read
       for (const id of [...this.questions.keys()]) this.settle(id)
       if (!this.over && this.open.size > 0) this.startAgain()
     }
@@ -201,7 +200,7 @@ class Hook {
     this.tellGone()
   }
 
-  // tellGone says once on the screen that mend is gone.
+  // tellGone shows once on the screen that mend is gone.
   tellGone() {
     if (!this.gone || !this.seen || this.told) return
     this.told = true
@@ -248,7 +247,7 @@ class Hook {
     } else if (line.type === "call") this.answer(line, child)
   }
 
-  // answer answers the hook that called, not one that came after it.
+  // answer sends the result to the hook that made the call, never to a later one.
   answer(line, child) {
     const say = (answer) => this.child === child && this.send({ type: "answer", id: line.id, ...answer })
     if (line.method === "begin") return say({ data: this.begin(line.question) })
@@ -278,7 +277,7 @@ class Hook {
     this.send({ type: "event", event: slimmed })
   }
 
-  // partEvent sends an event of a part, but not one that says the same as one a moment ago.
+  // partEvent sends an event of a part, unless an equal one was sent within PART_MS.
   partEvent(event) {
     if (!this.parts || !this.child) return
     const slimmed = slimPart(event)
@@ -292,8 +291,9 @@ class Hook {
     this.send({ type: "event", event: slimmed })
   }
 
-  // ask asks mend, and returns its reply, or undefined when the time is over. Without a
-  // hook, mend may repair a session, or without one those of the directory.
+  // ask asks mend, and returns its reply, or undefined when the time is over. A question
+  // without a hook lets mend repair its session, or, without a session, the sessions of
+  // the directory.
   ask(asked) {
     return new Promise((resolve) => {
       const late = this.child && this.late !== undefined
@@ -366,8 +366,8 @@ class Hook {
     if (!this.over && this.child) this.send({ type: "event", event: { type, directory: this.directory, properties } })
   }
 
-  // explain appends to failed calls in a request what mend has for the model: the same in
-  // every request. A call that was sent without such a text never gets one.
+  // explain appends mend's texts for the model to failed calls in a request: the same text
+  // in every request. A call that was sent without a text never gets one.
   async explain(messages) {
     const hook = "experimental.chat.messages.transform"
     if (!this.waits[hook] && this.notes.size === 0) return
@@ -386,8 +386,8 @@ class Hook {
     }
   }
 
-  // observe reports what the session of a subagent does: each call of a tool when its
-  // state changes, and the rest now and then.
+  // observe reports what a subagent does: each change of a tool call's state, and other
+  // events at most once per activity.
   observe({ type, properties: p }) {
     if (!this.activity || !p) return
     const session = p.sessionID ?? p.info?.sessionID ?? p.part?.sessionID ?? p.info?.id
@@ -407,8 +407,8 @@ class Hook {
     this.report("mend.activity", { sessionID: session, parentID: child.parentID, title: child.title, time, status: p.status, part: slimPart })
   }
 
-  // remember keeps the newest error of a session until a turn that was begun behind
-  // it ends well.
+  // remember keeps the newest error of a session until a turn that began after it
+  // succeeds.
   remember(event) {
     const { sessionID, error, info } = event.properties
     const session = sessionID ?? info?.sessionID ?? info?.id
@@ -423,20 +423,19 @@ class Hook {
   }
 }
 
-// keep sets a value of a map that forgets its oldest ones.
+// keep sets a value of a map. A map with more than MAX_KEPT values loses the oldest one.
 function keep(map, key, value) {
   map.set(key, value)
   if (map.size > MAX_KEPT) map.delete(map.keys().next().value)
 }
 
-// agentVersion returns the version of OpenCode, or undefined if it does not tell.
+// agentVersion returns the version of OpenCode, or undefined if OpenCode does not report it.
 async function agentVersion(client) {
   const answer = await (client.global?.health?.() ?? client._client?.get?.({ url: "/global/health" }))
   return answer?.data?.version
 }
 
-// useModel makes a prompt go to another model, with the variant that it has unless mend
-// names one.
+// useModel sets another model for a prompt. The variant stays, unless mend names one.
 function useModel(message, model) {
   if (typeof model?.providerID !== "string" || typeof model.modelID !== "string" || !message?.model) return
   const { providerID, modelID, variant } = model
@@ -448,7 +447,7 @@ function useModel(message, model) {
 
 export const MendPlugin = async ({ client, directory }) => {
   const hook = new Hook(client, directory)
-  // safely returns what f returns, and lets no error of its own reach OpenCode.
+  // safely returns what f returns. An error ends the hook and does not reach OpenCode.
   const safely = async (f) => {
     try {
       return await f()
