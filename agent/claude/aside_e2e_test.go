@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealSetAside sets aside an answer that the provider refuses and that mend does not fix. Claude Code then sends the
-// messages before and after it, and continues the session. An undo restores each byte.
+// TestRealSetAside sets aside an answer that the provider refuses and that mend does not fix. Claude Code then sends
+// the messages before and after it, and continues the session. An undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)
 	h := fixture.NewHome(t, install(t))

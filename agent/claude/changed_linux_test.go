@@ -127,8 +127,8 @@ func newPlannedStore(t *testing.T, damage string) (testStore, *mend.Store, chang
 	return s, c, r.Plan
 }
 
-// TestChangedMeanwhile: if a transcript changes after a plan was made, applying the plan leaves the new content alone, or
-// appends its lines to it. The same holds between a repair and its undo, which removes only its own lines.
+// TestChangedMeanwhile: if a transcript changes after a plan was made, applying the plan leaves the new content alone,
+// or appends its lines to it. The same holds between a repair and its undo, which removes only its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", inPlace} { // one plan appends lines, one rewrites the transcript

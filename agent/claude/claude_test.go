@@ -405,7 +405,8 @@ func TestParseAPIError(t *testing.T) {
 	}
 }
 
-// TestList: a list entry has the last title and the last version that are in the beginning or the end of the transcript.
+// TestList: a list entry has the last title and the last version that are in the beginning or the end of the
+// transcript.
 func TestList(t *testing.T) {
 	s := newTestStore(t, "none")
 	line := func(members string) string {

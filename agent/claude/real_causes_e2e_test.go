@@ -54,8 +54,8 @@ func TestRealKill(t *testing.T) {
 	}
 }
 
-// TestRealTwoProcesses has two processes send a prompt in one session at the same time. If the next request lacks one of
-// the two prompts, it has both after the repair.
+// TestRealTwoProcesses has two processes send a prompt in one session at the same time. If the next request lacks one
+// of the two prompts, it has both after the repair.
 func TestRealTwoProcesses(t *testing.T) {
 	cmd := install(t)
 	for try := range 4 {

@@ -14,8 +14,8 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// breakAndRepair tests a session that Claude Code wrote: mend finds nothing in it. Then the prompt with a text loses its
-// parent. After the repair all blocks are sent again, and the undo restores all bytes.
+// breakAndRepair tests a session that Claude Code wrote: mend finds nothing in it. Then the prompt with a text loses
+// its parent. After the repair all blocks are sent again, and the undo restores all bytes.
 func breakAndRepair(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
 	written := h.Read(session)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: mend finds them
-// broken if the program does not answer, and expects the right request. After a repair without remaining broken findings
-// the program answers.
+// broken if the program does not answer, and expects the right request. After a repair without remaining broken
+// findings the program answers.
 func TestRealStubs(t *testing.T) {
 	cmd := install(t)
 	for _, s := range fixture.Stubs() {
@@ -39,8 +39,8 @@ func TestRealStubs(t *testing.T) {
 	}
 }
 
-// TestRealOtherFolder continues a session in a folder other than the folder where it began: the newest version finds the
-// session by its id, and none by --continue.
+// TestRealOtherFolder continues a session in a folder other than the folder where it began: the newest version finds
+// the session by its id, and none by --continue.
 func TestRealOtherFolder(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		data := fixture.New().Bytes()

@@ -71,8 +71,8 @@ func TestRealTrim(t *testing.T) {
 	})
 }
 
-// TestRealTrimTurns sets aside all turns except the newest: the real program sends the first prompt with a note, and none
-// of the other turns. The undo restores the transcript.
+// TestRealTrimTurns sets aside all turns except the newest: the real program sends the first prompt with a note, and
+// none of the other turns. The undo restores the transcript.
 func TestRealTrimTurns(t *testing.T) {
 	h := fixture.NewHome(t, install(t))
 	h.Put(fixture.Session, fixture.Baseline)

@@ -15,8 +15,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealUncompact removes a compaction that preserves messages, and one that does not: the real program sends the whole
-// history, each block once. The undo restores the transcript.
+// TestRealUncompact removes a compaction that preserves messages, and one that does not: the real program sends the
+// whole history, each block once. The undo restores the transcript.
 func TestRealUncompact(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		for _, damage := range []string{"preserved messages named by their ends", "compaction that preserves nothing"} {

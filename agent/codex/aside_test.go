@@ -18,8 +18,8 @@ import (
 )
 
 // TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The test cuts the
-// restore at each call that changes the disk; a plain run cuts it at a sample of the calls. After the recovery the rollout
-// is missing or complete, and nothing else is left. Undo and redo move it.
+// restore at each call that changes the disk; a plain run cuts it at a sample of the calls. After the recovery the
+// rollout is missing or complete, and nothing else is left. Undo and redo move it.
 func TestRestoreAsideCut(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	line := `{"timestamp":"2026-11-22T15:51:05.050Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` +

@@ -338,8 +338,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreWithoutID: the copy lacks the first record, which a repair wrote later. The session has not continued since,
-// so the restore needs no force.
+// TestRestoreWithoutID: the copy lacks the first record, which a repair wrote later. The session has not continued
+// since, so the restore needs no force.
 func TestRestoreWithoutID(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	s, err := openStore(h)
@@ -412,7 +412,8 @@ func TestRowOfCopiedFolder(t *testing.T) {
 	}
 }
 
-// TestLinkedHome: a path in the row that leads to the rollout through a link, as with linked dotfiles, is not a finding.
+// TestLinkedHome: a path in the row that leads to the rollout through a link, as with linked dotfiles, is not a
+// finding.
 func TestLinkedHome(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	link := filepath.Join(t.TempDir(), "codex")
@@ -520,9 +521,9 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestForks: the beginning of a fork is in the rollout of another session, its base. A fork, and a fork of it, are broken
-// if the base is missing, while the provider refuses the base's content, and if a change of the base moves the byte where
-// the fork's beginning ends. A base cannot be removed alone.
+// TestForks: the beginning of a fork is in the rollout of another session, its base. A fork, and a fork of it, are
+// broken if the base is missing, while the provider refuses the base's content, and if a change of the base moves the
+// byte where the fork's beginning ends. A base cannot be removed alone.
 func TestForks(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	fork := func(id, base, file string, at int) string {

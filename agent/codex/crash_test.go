@@ -61,8 +61,8 @@ func TestForeignBeforeRecovery(t *testing.T) {
 	}
 }
 
-// TestCrash cuts a repair of a rollout and its row at each call that changes the disk. After the recovery either both are
-// as before or both are repaired.
+// TestCrash cuts a repair of a rollout and its row at each call that changes the disk. After the recovery either both
+// are as before or both are repaired.
 func TestCrash(t *testing.T) {
 	for cut := 0; ; cut++ {
 		h := newDamagedHome(t)

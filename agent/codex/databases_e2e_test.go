@@ -15,8 +15,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealDatabases: if mend finds a database unusable, the real program cannot continue a session until the database is
-// set aside. If mend finds it usable, Codex continues the session.
+// TestRealDatabases: if mend finds a database unusable, the real program cannot continue a session until the database
+// is set aside. If mend finds it usable, Codex continues the session.
 func TestRealDatabases(t *testing.T) {
 	storetest.Long(t)
 	header := func(path string) error {

@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealForks: a fork names the byte where its beginning ends in another rollout. If a change of that rollout moves the
-// byte, Codex sends another beginning, or does not open the fork. A repair of the fork names the right byte.
+// TestRealForks: a fork names the byte where its beginning ends in another rollout. If a change of that rollout moves
+// the byte, Codex sends another beginning, or does not open the fork. A repair of the fork names the right byte.
 func TestRealForks(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

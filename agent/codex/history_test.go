@@ -125,8 +125,8 @@ func TestShownHistory(t *testing.T) {
 	fix() // a file that is not a database does not stop a repair
 }
 
-// TestShownHistoryCut cuts a repair at each call that changes the disk. After the recovery the rollout is as before, with
-// the rows that Codex showed of it, or it is repaired, without these rows.
+// TestShownHistoryCut cuts a repair at each call that changes the disk. After the recovery the rollout is as before,
+// with the rows that Codex showed of it, or it is repaired, without these rows.
 func TestShownHistoryCut(t *testing.T) {
 	for cut := 0; ; cut++ {
 		h, other := newShownHome(t)

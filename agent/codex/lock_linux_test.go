@@ -11,8 +11,8 @@ import (
 	"mend/agent"
 )
 
-// TestBusyWithoutProcess: the reason for a lock that the system attributes to no process, as a lock of another container,
-// does not name process 0.
+// TestBusyWithoutProcess: the reason for a lock that the system attributes to no process, as a lock of another
+// container, does not name process 0.
 func TestBusyWithoutProcess(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, locks, "x.lock")

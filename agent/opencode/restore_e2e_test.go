@@ -118,8 +118,8 @@ func (h *lostHome) propose() (done mend.Restored, err error) {
 	return done, errors.Join(err, kerr)
 }
 
-// TestRealRestore loses a session of the real program in several ways: after the restore the program lists the session and
-// continues with all messages. An undo of the restore restores the state after the loss.
+// TestRealRestore loses a session of the real program in several ways: after the restore the program lists the session
+// and continues with all messages. An undo of the restore restores the state after the loss.
 func TestRealRestore(t *testing.T) {
 	for _, version := range []string{"1.18.34", "1.2.27"} {
 		for i, c := range []struct {

@@ -6,7 +6,8 @@ import (
 	"mend/change"
 )
 
-// TestApply: Apply returns the transcript after ops on lines or on the whole file. An op that does not fit changes nothing.
+// TestApply: Apply returns the transcript after ops on lines or on the whole file. An op that does not fit changes
+// nothing.
 func TestApply(t *testing.T) {
 	image := func(s string) *change.Image { return &change.Image{Data: []byte(s)} }
 	line, file := change.Ref{Kind: change.KindMessage, Message: "x"}, change.Ref{Kind: change.KindSession}

@@ -7,8 +7,8 @@ import (
 	"mend/change"
 )
 
-// TestCheckLines: a transcript of blank or torn lines is refused, because each line takes memory. A transcript of records
-// is accepted.
+// TestCheckLines: a transcript of blank or torn lines is refused, because each line takes memory. A transcript of
+// records is accepted.
 func TestCheckLines(t *testing.T) {
 	record := `{"type":"user","uuid":"11111111-2222-4333-8444-555555555555","parentUuid":null}` + "\n"
 	for _, c := range []struct {

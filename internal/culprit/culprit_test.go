@@ -163,8 +163,8 @@ func openStore(t *testing.T, a agent.Agent, store string) (*mend.Store, mend.Opt
 	return c, o
 }
 
-// TestCulpritOfEachText: each text of testdata/errors.tsv leads to a session whose newest answer failed with it, even if
-// no request shows the cause. Claude Code stores the error as an answer.
+// TestCulpritOfEachText: each text of testdata/errors.tsv leads to a session whose newest answer failed with it, even
+// if no request shows the cause. Claude Code stores the error as an answer.
 func TestCulpritOfEachText(t *testing.T) {
 	storetest.Long(t)
 	f, err := os.ReadFile("../../testdata/errors.tsv")
@@ -219,9 +219,9 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	}
 }
 
-// TestCulpritOfHidden: if only the provider can check the content that an error is about, Find returns the sessions with
-// such content, newest first. It prefers the session whose content the error quotes, and sessions that failed with it.
-// Sessions of another agent or API are left out.
+// TestCulpritOfHidden: if only the provider can check the content that an error is about, Find returns the sessions
+// with such content, newest first. It prefers the session whose content the error quotes, and sessions that failed with
+// it. Sessions of another agent or API are left out.
 func TestCulpritOfHidden(t *testing.T) {
 	const second, third, quoted = "01a203f4-30b5-7323-b4e5-490f536edf6d", "01a203f4-30b5-7323-b4e5-490f536edf6e", "gAAAsecondc90="
 	root := t.TempDir()

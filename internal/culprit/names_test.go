@@ -7,8 +7,8 @@ import (
 	"mend/repair"
 )
 
-// TestNamesInTexts: a text names a session by its full id, which may be in a path or wrapped, or by its title: in quotes,
-// as the complete text, or of several words.
+// TestNamesInTexts: a text names a session by its full id, which may be in a path or wrapped, or by its title: in
+// quotes, as the complete text, or of several words.
 func TestNamesInTexts(t *testing.T) {
 	const id = "35814092-99b2-4a66-99e1-1dc2cbd7fc10"
 	o := mend.Options{}

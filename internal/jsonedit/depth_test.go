@@ -10,7 +10,8 @@ func nest(open, end, value string, levels int) string {
 	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
 }
 
-// TestTooDeep: JSON is read down to the maximum depth. Deeper JSON is reported; JSON that is only long or damaged is not.
+// TestTooDeep: JSON is read down to the maximum depth. Deeper JSON is reported; JSON that is only long or damaged is
+// not.
 func TestTooDeep(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -75,8 +75,8 @@ func TestPartialIntact(t *testing.T) {
 	}
 }
 
-// FuzzParsePartial: from a prefix of an object ParsePartial reads the complete members and the beginning of the last one.
-// From the complete object it reads all members.
+// FuzzParsePartial: from a prefix of an object ParsePartial reads the complete members and the beginning of the last
+// one. From the complete object it reads all members.
 func FuzzParsePartial(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,

@@ -91,8 +91,8 @@ func leaf(data []byte) (uuid string) {
 	return uuid
 }
 
-// TestDamages: on each version each damage has the finding that the table lists, and its repair restores the blocks that
-// the real program then sends.
+// TestDamages: on each version each damage has the finding that the table lists, and its repair restores the blocks
+// that the real program then sends.
 func TestDamages(t *testing.T) {
 	for _, d := range claude.Damages {
 		for _, version := range claude.Versions {
@@ -274,8 +274,8 @@ func TestUnknownTypes(t *testing.T) {
 	}
 }
 
-// TestNewerBlocks: content that no known version sends is broken if a known version wrote last, and a note without a fix
-// if a newer version did.
+// TestNewerBlocks: content that no known version sends is broken if a known version wrote last, and a note without a
+// fix if a newer version did.
 func TestNewerBlocks(t *testing.T) {
 	for name, hasFix := range map[string]bool{"unknown block": false, "foreign field": true, "citations a text": false, "unknown block in a result": false} {
 		for version, want := range map[string]repair.Severity{transcript.Version: repair.Broken, "3.0.0": repair.Note} {

@@ -34,8 +34,8 @@ func answered(content string) []byte {
 	return []byte(b.String())
 }
 
-// TestRemoveSeveral: only the rejected blocks of a record are removed, although each removal changes the indexes of later
-// blocks.
+// TestRemoveSeveral: only the rejected blocks of a record are removed, although each removal changes the indexes of
+// later blocks.
 func TestRemoveSeveral(t *testing.T) {
 	thinking := func(n string) string { return `{"type":"thinking","thinking":"` + n + `","signature":"c2ln` + n + `"}` }
 	text := func(s string) string { return `{"type":"text","text":"` + s + `"}` }
@@ -110,8 +110,8 @@ func TestEmptyFirstPrompt(t *testing.T) {
 	}
 }
 
-// TestBoundThinkingOfOlderVersions: for a version that does not repeat a request without bound thinking, the repair also
-// removes the thinking that it invalidates.
+// TestBoundThinkingOfOlderVersions: for a version that does not repeat a request without bound thinking, the repair
+// also removes the thinking that it invalidates.
 func TestBoundThinkingOfOlderVersions(t *testing.T) {
 	data := claude.ByName("call id with a colon").Broken()
 	for version, removed := range map[string]bool{"2.1.169": true, diagnose.HealsBound: false, "2.1.332": false, "": false} {

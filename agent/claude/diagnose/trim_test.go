@@ -29,7 +29,8 @@ func uncompact(s diagnose.Source, r repair.UncompactRequest) (repair.Uncompacted
 	return repair.Uncompact(ref.Session, diagnose.New(s), r)
 }
 
-// TestTrim: Trim clears old results by appending lines. It keeps the results of the newest turns and of protected tools.
+// TestTrim: Trim clears old results by appending lines. It keeps the results of the newest turns and of protected
+// tools.
 func TestTrim(t *testing.T) {
 	for name, test := range map[string]struct {
 		request repair.TrimRequest
@@ -106,8 +107,8 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestTrimFiles: no line of the transcript has a file that was removed from an old turn: neither the copy of a result for
-// the screen, nor a line that a later line replaced.
+// TestTrimFiles: no line of the transcript has a file that was removed from an old turn: neither the copy of a result
+// for the screen, nor a line that a later line replaced.
 func TestTrimFiles(t *testing.T) {
 	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
 	image := bytes.Repeat([]byte("QUJD"), 5000)

@@ -127,8 +127,8 @@ func tableRows(t *testing.T, s *Store, table string) string {
 	return b.String()
 }
 
-// TestManyChangesBesideRealServer sends prompts in one session while another session is changed and the change undone, 50
-// times. Neither side has an error, and no message is lost.
+// TestManyChangesBesideRealServer sends prompts in one session while another session is changed and the change undone,
+// 50 times. Neither side has an error, and no message is lost.
 func TestManyChangesBesideRealServer(t *testing.T) {
 	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealMigrations stops the migrations of a database at any step, with the same number of rows, one more or one less,
-// or without a table or a column. mend finds the database damaged exactly if the real program does not answer. After a
-// salvage the program answers, unless the schema is incomplete.
+// TestRealMigrations stops the migrations of a database at any step, with the same number of rows, one more or one
+// less, or without a table or a column. mend finds the database damaged exactly if the real program does not answer.
+// After a salvage the program answers, unless the schema is incomplete.
 func TestRealMigrations(t *testing.T) {
 	storetest.Long(t)
 	exe, err := opencode.Install("1.18.34")

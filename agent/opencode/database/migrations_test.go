@@ -142,8 +142,8 @@ func titles(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestHostileSchema: of the statements in a file's schema a salvage runs only those that create objects of that file. It
-// runs no second statement, no statement on another file, and no query that never ends.
+// TestHostileSchema: of the statements in a file's schema a salvage runs only those that create objects of that file.
+// It runs no second statement, no statement on another file, and no query that never ends.
 func TestHostileSchema(t *testing.T) {
 	storetest.Long(t)
 	for name, sql := range map[string]string{

@@ -128,8 +128,8 @@ func TestSessionTooLarge(t *testing.T) {
 	}
 }
 
-// TestWorkspace: a session whose workspace is not in the database has a fault. With the workspace the session works in the
-// workspace's folder.
+// TestWorkspace: a session whose workspace is not in the database has a fault. With the workspace the session works in
+// the workspace's folder.
 func TestWorkspace(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, Options{})

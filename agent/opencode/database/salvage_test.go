@@ -81,8 +81,8 @@ func TestSalvageRebuilds(t *testing.T) {
 	}
 }
 
-// TestSalvageTorn: two rows on swapped pages can be read, but differ from the rows that OpenCode wrote. They are rebuilt
-// from their events. Without events they are counted as torn.
+// TestSalvageTorn: two rows on swapped pages can be read, but differ from the rows that OpenCode wrote. They are
+// rebuilt from their events. Without events they are counted as torn.
 func TestSalvageTorn(t *testing.T) {
 	for _, events := range []bool{true, false} {
 		dir := t.TempDir()

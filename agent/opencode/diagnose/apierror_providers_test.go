@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// providerErrors has the error texts of the providers' reports (docs/providers.md), and what mend parses from each.
+// providerErrors has the providers' error texts (docs/providers.md), and the values that mend parses from each.
 var providerErrors = []struct {
 	rule         string
 	text         string
@@ -98,8 +98,7 @@ var providerErrors = []struct {
 	{"R21", "messages.59.content.12.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels", repair.InvalidFile, 59, 12, nil, nil},
 }
 
-// wrappings returns the forms in which mend gets a provider's text: from the SDKs, OpenCode's store and events,
-// gateways and proxies.
+// wrappings returns the forms of a provider's text in SDKs, OpenCode's store and events, gateways and proxies.
 func wrappings() map[string]func(text string) string {
 	quote := func(s string) string { return string(jsonedit.Quote(s)) }
 	body := func(m string) string {
@@ -144,7 +143,7 @@ func wrappings() map[string]func(text string) string {
 	}
 }
 
-// Every text is recognised in every form, with its class, its rule and its position.
+// TestProviderErrors: every text is recognised in every form, with its class, its rule and its position.
 func TestProviderErrors(t *testing.T) {
 	for _, c := range providerErrors {
 		for name, wrap := range wrappings() {
@@ -163,7 +162,8 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
-// An error's API is the API of its rule, or else the one whose paths have the form of the error's position.
+// TestProviderErrorsAPI: an error's API is the API of its rule, or else the API whose paths look like the error's
+// position.
 func TestProviderErrorsAPI(t *testing.T) {
 	apis := map[string]string{"O": "openai", "C": "chat", "V": "chat", "G": "gemini", "B": "bedrock", "R": "anthropic"}
 	for _, c := range providerErrors {
@@ -172,11 +172,11 @@ func TestProviderErrorsAPI(t *testing.T) {
 		}
 	}
 	if e := ParseAPIError([]byte("contents[3].parts[1]: what is this")); e.API != "gemini" {
-		t.Errorf("API of a place alone = %q, want gemini", e.API)
+		t.Errorf("API of a position alone = %q, want gemini", e.API)
 	}
 }
 
-// Upper and lower case do not matter.
+// TestProviderErrorsCase: upper and lower case do not matter.
 func TestProviderErrorsCase(t *testing.T) {
 	for _, c := range providerErrors {
 		if e := ParseAPIError([]byte(strings.ToUpper(c.text))); e.Class != c.class || e.Rule != c.rule {

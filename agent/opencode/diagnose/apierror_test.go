@@ -11,8 +11,9 @@ import (
 	"mend/repair"
 )
 
-// The cases DET and EXT of oh-my-opencode's tests, and the providers' own error texts from docs/providers.md and
-// docs/opencode.md. Cases that do not apply: DET-08 (JSON has no cycles) and DET-16 (JSON has no getters).
+// TestParseAPIErrorClass: each error text has its class. The texts are the cases DET and EXT of oh-my-opencode's tests,
+// and texts from docs/providers.md and docs/opencode.md. DET-08 (JSON has no cycles) and DET-16 (JSON has no getters)
+// do not apply.
 func TestParseAPIErrorClass(t *testing.T) {
 	for _, c := range []struct {
 		name, input string
@@ -89,8 +90,8 @@ func TestParseAPIErrorClass(t *testing.T) {
 	}
 }
 
-// Errors about encrypted reasoning are recognized in every wording and every
-// observed wrapping (found fault 13.16).
+// TestParseAPIErrorEncrypted: errors about encrypted reasoning are recognized in every wording and every observed
+// wrapping.
 func TestParseAPIErrorEncrypted(t *testing.T) {
 	quote := func(s string) string { return string(jsonedit.Quote(s)) }
 	body := func(message, code string) string {
@@ -151,7 +152,7 @@ func TestParseAPIErrorEncrypted(t *testing.T) {
 	}
 }
 
-// An error without a repair is explained too.
+// TestParseAPIErrorExplains: an error without a repair is explained too.
 func TestParseAPIErrorExplains(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{"request contains 51 images, exceeding the maximum of 50", "more images than"},
@@ -211,10 +212,10 @@ func TestParseAPIErrorText(t *testing.T) {
 		{"of OpenCode", `{"name":"APIError","data":{"message":"messages.2: m","statusCode":400,"isRetryable":false}}`, "messages.2: m", 2, -1, ""},
 		{"a stored message", `{"id":"msg_1","error":{"name":"APIError","data":{"message":"messages.2: m"}}}`, "messages.2: m", 2, -1, ""},
 		{
-			"the body says more", `{"name":"APIError","data":{"message":"Bad Request","responseBody":"{\"error\":{\"message\":\"messages.6: tool_use without tool_result\"}}"}}`,
+			"more in the body", `{"name":"APIError","data":{"message":"Bad Request","responseBody":"{\"error\":{\"message\":\"messages.6: tool_use without tool_result\"}}"}}`,
 			"messages.6: tool_use without tool_result", 6, -1, "",
 		},
-		{"the body says no more", `{"data":{"message":"messages.1: tool_use without tool_result","responseBody":"prompt is too long"}}`, "messages.1: tool_use without tool_result", 1, -1, ""},
+		{"less in the body", `{"data":{"message":"messages.1: tool_use without tool_result","responseBody":"prompt is too long"}}`, "messages.1: tool_use without tool_result", 1, -1, ""},
 	} {
 		e := ParseAPIError([]byte(c.input))
 		if e.Text != c.text || e.Index != c.index || e.Block != c.block || e.Tool != c.tool {
@@ -243,7 +244,8 @@ func FuzzParseAPIError(f *testing.F) {
 	})
 }
 
-// Ranks order the kinds of all tables as upstream orders its classes. Kinds with the same rank mean the same.
+// TestErrorRanks: ranks order the kinds of all tables as oh-my-opencode orders its classes. Kinds with the same rank
+// have the same class and explanation.
 func TestErrorRanks(t *testing.T) {
 	ranks := map[int]provider.ErrorKind{}
 	for _, texts := range allErrorTexts() {

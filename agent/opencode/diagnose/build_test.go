@@ -11,11 +11,11 @@ import (
 	"mend/repair"
 )
 
-// now is long after everything in the sessions that tests build.
+// now is later than all times in fixtures and built sessions, by more than the busy limit.
 var now = time.UnixMilli(1_795_300_000_000)
 
-// A turn is a message to build. A part is written as its members without the ids. An id that differs from the default
-// of its position comes first: `prt_x|"type":"text"`.
+// A turn is a message to build. A part is the members of its record without the ids. It begins with its id if that is
+// not the default of its position: `prt_x|"type":"text"`. After raw: it is the data of the record.
 type turn struct {
 	role, fields string
 	parts        []string
@@ -38,19 +38,19 @@ func failed(name string, parts ...string) turn {
 
 // The parts that tests are made of.
 const (
-	stepStart  = `"type":"step-start"`
-	stepFinish = `"type":"step-finish","reason":"stop",` + spent
-	hi         = `"type":"text","text":"hi"`
-	done       = `"type":"text","text":"done"`
-	empty      = `"type":"text","text":""`
-	blank      = `"type":"text","text":" \n"`
-	signed     = `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}},"time":{"start":1,"end":2}`
-	signed2    = `"type":"reasoning","text":"hm, hm","metadata":{"anthropic":{"signature":"sig2"}},"time":{"start":1,"end":2}`
-	unsigned   = `"type":"reasoning","text":"hm","time":{"start":1,"end":2}`
-	bash       = `"type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
-	bash2      = `"type":"tool","callID":"toolu_2","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
-	file       = `"type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="`
-	held       = `"type":"text","text":"[user interrupted]","synthetic":true`
+	stepStart   = `"type":"step-start"`
+	stepFinish  = `"type":"step-finish","reason":"stop",` + spent
+	hi          = `"type":"text","text":"hi"`
+	done        = `"type":"text","text":"done"`
+	empty       = `"type":"text","text":""`
+	blank       = `"type":"text","text":" \n"`
+	signed      = `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}},"time":{"start":1,"end":2}`
+	signed2     = `"type":"reasoning","text":"hm, hm","metadata":{"anthropic":{"signature":"sig2"}},"time":{"start":1,"end":2}`
+	unsigned    = `"type":"reasoning","text":"hm","time":{"start":1,"end":2}`
+	bash        = `"type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
+	bash2       = `"type":"tool","callID":"toolu_2","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
+	file        = `"type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="`
+	placeholder = `"type":"text","text":"[user interrupted]","synthetic":true`
 )
 
 // spent has the cost and the tokens of a step.
@@ -107,8 +107,8 @@ func buildPart(message, place int, spec string) record.Part {
 	}
 	ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: messageID(message), Part: id}
 	data := fmt.Sprintf(`{"id":"%s","sessionID":"ses_1","messageID":"%s",%s}`, id, messageID(message), fields)
-	if after, ok0 := strings.CutPrefix(fields, "raw:"); ok0 {
-		data = after
+	if raw, ok := strings.CutPrefix(fields, "raw:"); ok {
+		data = raw
 	}
 	return record.NewPart(change.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }

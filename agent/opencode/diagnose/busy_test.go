@@ -9,6 +9,8 @@ import (
 	"mend/change"
 )
 
+// TestBusy: a session is busy if its newest answer is unfinished, and either was written less than two minutes ago or a
+// process that was started before the last write has the store open.
 func TestBusy(t *testing.T) {
 	unfinished := turn{role: "assistant", parts: []string{stepStart, hi}}
 	row := func(updated ...int64) *record.Session {
@@ -61,12 +63,12 @@ func TestBusy(t *testing.T) {
 			t.Errorf("%s: WhyBusy = %q, want %v", c.name, got, c.want)
 		}
 		if got := WhyBusy(c.s, now, time.Time{}, true); got != "" {
-			t.Errorf("%s: WhyBusy = %q of a store that no process has open", c.name, got)
+			t.Errorf("%s: WhyBusy = %q although no process has the store open", c.name, got)
 		}
 	}
 }
 
-// The reason says until when mend waits.
+// TestWhyBusy: the reason has the age of the last write and the time until which mend waits.
 func TestWhyBusy(t *testing.T) {
 	s := build(user(hi), turn{role: "assistant", parts: []string{stepStart, hi}})
 	newest, _ := newestTime(s, time.UnixMilli(1e9))

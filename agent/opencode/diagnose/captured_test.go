@@ -8,12 +8,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/request"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
@@ -33,17 +35,14 @@ type captured struct {
 	}
 }
 
-func readCaptured(t testing.TB) (all captured) {
-	t.Helper()
+// readCaptured reads the sessions once for all tests.
+var readCaptured = sync.OnceValues(func() (all captured, err error) {
 	data, err := os.ReadFile("../render/testdata/captured-1.18.33.json")
 	if err == nil {
 		err = json.Unmarshal(data, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 // session returns the session of a case, as records of a tree.
 func (c *captured) session(t testing.TB, i int) *record.Session {
@@ -69,7 +68,7 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 		info["agent"] = "build"
 		if info["role"] == "assistant" {
 			if n == 0 || s.Messages[n-1].Role == "assistant" && s.Messages[n-1].Finish == "stop" {
-				last = clockID(n) + "5" // the prompt is lost
+				last = clockID(n) + "5" // its prompt is missing
 			}
 			info["parentID"], info["mode"], info["path"], info["cost"] = last, "build", map[string]any{"cwd": "/p", "root": "/p"}, 0
 			info["tokens"] = map[string]any{"input": 1, "output": 1, "reasoning": 0, "cache": map[string]any{"read": 0, "write": 0}}
@@ -109,7 +108,7 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 	return s
 }
 
-// clockID returns an id of a message as the program makes it.
+// clockID returns the id of message n in the form of the program's ids.
 func clockID(n int) string { return fmt.Sprintf("msg_%011x0%s", n, strings.Repeat("A", 14)) }
 
 func capturedTarget(m request.Model) render.Target {
@@ -125,19 +124,21 @@ func capturedTarget(m request.Model) render.Target {
 	return t
 }
 
-// TestCapturedSessions compares with a golden file, for each damaged session, the findings by the rules of its own
-// provider, and the findings that remain after a repair of all broken ones and after a repair of the latent ones,
-// too. The golden file, and the table of all damages and providers (docs/providers.md), show that no session that the
-// real program continues is called broken.
+// TestCapturedSessions compares the findings in each damaged session with a golden file: the findings by the rules of
+// its provider, those after a repair of the broken ones, and those after a repair of the latent ones too. The golden
+// file and the table in docs/providers.md show that no session that the real program continues is broken.
 func TestCapturedSessions(t *testing.T) {
-	all := readCaptured(t)
+	all, err := readCaptured()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
 	for i, c := range all.Cases {
 		s := all.session(t, i)
 		provider, model, _ := strings.Cut(c.Model, "/")
 		last := &s.Messages[len(s.Messages)-1]
 		if last.ProviderID != provider || last.ModelID != model {
-			continue // a switch of models: the session does not say so
+			continue // the session was continued with another model, which it does not name
 		}
 		env := Environment{Target: capturedTarget}
 		var line strings.Builder
@@ -155,31 +156,7 @@ func TestCapturedSessions(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%s: %s\n", c.Name, line.String())
 	}
-	const golden = "testdata/captured.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != string(want) {
-		got, old := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
-		for i := range max(len(got), len(old)) {
-			if i >= len(got) || i >= len(old) || got[i] != old[i] {
-				t.Fatalf("line %d of %s differs (go test -run TestCapturedSessions -update rewrites it):\n%s\n%s", i+1, golden, lineAt(got, i), lineAt(old, i))
-			}
-		}
-	}
-}
-
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "no line"
+	storetest.Golden(t, "testdata/captured.golden", out.String(), *update)
 }
 
 // codes returns the codes of diagnoses without notes; ! marks a broken one.

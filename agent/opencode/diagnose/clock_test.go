@@ -14,8 +14,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// idsBeforeWrap gives the messages of the fixture up to number n the times and ids
-// that they would have had before the clock wrapped.
+// idsBeforeWrap gives the messages of the fixture up to number n times and ids from before the wrap of the clock.
 func idsBeforeWrap(n int) func(damage.Store) {
 	const wrapped, back = "f", 10_000_000_000 // 115 days
 	return func(s damage.Store) {
@@ -56,8 +55,8 @@ func addReferences(s damage.Store) {
 	s.Put(damage.Record{Table: "part", ID: text.ID + "z", Owner: text.Owner, Data: `{"type":"compaction","auto":false,"tail_start_id":"` + messages[damage.SecondPrompt].ID + `"}`})
 }
 
-// Ids from before a wrap of the clock, in every kind of store: after the repair the agent answers again, the order and
-// all references stay, and an undo restores every byte.
+// TestClock: the repair of ids from before a wrap of the clock removes the finding in every kind of store. The order
+// and all references stay, and an undo restores every byte.
 func TestClock(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
@@ -66,8 +65,8 @@ func TestClock(t *testing.T) {
 			old   int // messages that get new ids
 		}{
 			{"all", func(s damage.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
-			{"all, and all that refers", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Goodbye)(s) }, 10},
-			{"some, and all that refers", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Hello)(s) }, 5},
+			{"all, with references", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Goodbye)(s) }, 10},
+			{"some, with references", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Hello)(s) }, 5},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -76,7 +75,7 @@ func TestClock(t *testing.T) {
 				after := applyFixes(before, render.FailureClock, allFixes)
 				if after == nil {
 					counts, f := faults(before, render.FailureClock)
-					t.Fatalf("no fix fixes %v; %v", f, counts)
+					t.Fatalf("no fix removes %v; %v", f, counts)
 				}
 				wantSameConversation(t, before, after, c.old)
 				st.wantUndone(before, after)
@@ -85,15 +84,14 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// wantSameConversation checks that after is before with new ids in the first n messages, in the
-// same order.
+// wantSameConversation checks that after differs from before only by new ids in the first n messages.
 func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	t.Helper()
 	ids := map[string]string{}
 	for i := range before.Messages {
 		previous, current := &before.Messages[i], &after.Messages[i]
 		if (previous.ID != current.ID) != (i < n) {
-			t.Errorf("message %d is %s, was %s", i, current.ID, previous.ID)
+			t.Errorf("message %d was %s and is %s, want a new id: %t", i, previous.ID, current.ID, i < n)
 		}
 		if i > 0 && current.ID <= after.Messages[i-1].ID {
 			t.Errorf("message %s does not sort after %s", current.ID, after.Messages[i-1].ID)
@@ -108,17 +106,17 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 		replace = append(replace, old, ids[old])
 	}
 	if diff := cmp.Diff(strings.NewReplacer(replace...).Replace(records(before)), records(after)); diff != "" {
-		t.Errorf("not the same but for the ids (-want +got):\n%s", diff)
+		t.Errorf("more than the ids changed (-want +got):\n%s", diff)
 	}
 }
 
-// There is no fix if no ids are free between the start of the clock and the first new id.
+// TestClockWithoutRoom: there is no fix if no ids are free between the start of the clock and the first new id.
 func TestClockWithoutRoom(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	if err := s.Rename(map[string]string{"msg_01": "msg_f00000000001x", "msg_02": "msg_f00000001001x", "msg_03": "msg_000000001fffx"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := renumber(s, 2); err == nil {
-		t.Error("renumber finds room where there is none")
+		t.Error("renumber returns no error, although no ids are free")
 	}
 }

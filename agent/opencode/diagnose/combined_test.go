@@ -15,12 +15,12 @@ import (
 )
 
 var (
-	draws    = flag.Int("draws", 0, "how many random combinations of damages TestCombinedDamage draws for each version, if not a few")
+	draws    = flag.Int("draws", 0, "the number of random combinations of damages of TestCombinedDamage for each version, if not a few")
 	drawSeed = flag.Uint64("draw-seed", 2, "the seed of these draws")
 )
 
-// Damages that can each be fixed alone can be fixed together, or else set aside: no broken finding is left, and a second
-// plan changes nothing.
+// TestCombinedDamage: damages that can each be fixed alone can be fixed together, or else set aside. No broken finding
+// is left, and a second plan changes nothing.
 func TestCombinedDamage(t *testing.T) {
 	for _, c := range []struct {
 		version int // of [damage.Versions]
@@ -42,7 +42,7 @@ func TestCombinedDamage(t *testing.T) {
 		{2, "large attachment without output; message of NUL bytes; ids from both sides of the clock's wrap"},
 	} {
 		t.Run(damage.Versions[c.version]+"/"+c.names, func(t *testing.T) {
-			if strings.HasPrefix(c.names, "large") { // as long as all others; alone it is in TestDamages
+			if strings.HasPrefix(c.names, "large") { // takes as long as all others; TestDamages has this damage alone
 				storetest.NeedAllCases(t)
 			}
 			fixCombined(t, c.version, strings.Split(c.names, "; "), false)
@@ -81,11 +81,12 @@ func fixCombined(t *testing.T, version int, names []string, drawn bool) {
 	}
 }
 
+// damagedFixture returns the fixture of a version after the damages, and the options for it.
 func damagedFixture(t *testing.T, version int, names []string) (*record.Session, Options) {
 	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {
 			damage.ByName(t, name)(st)
 		}
 	}).load()
-	return s, Options{Now: fixtureTime, Version: damage.Versions[version], Missing: missing}
+	return s, Options{Now: now, Version: damage.Versions[version], Missing: missing}
 }

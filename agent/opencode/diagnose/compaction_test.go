@@ -7,9 +7,9 @@ import (
 	"mend/repair"
 )
 
-// TestPendingCompaction checks that damage is broken even if the next request is for a compaction, which has no files
-// and, in 1.18.33, no calls: after it the agent sends the prompt with the whole conversation (docs/opencode.md F18).
-// Without damage there is no finding.
+// TestPendingCompaction: damage is broken even if the next request is for a compaction, which has no files and, in
+// 1.18.33, no calls: after it the agent sends the prompt with the whole conversation (docs/opencode.md F18). Without
+// damage there is no broken finding.
 func TestPendingCompaction(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, name := range []string{"", "one callID in two messages", "image without data in a prompt", "blank first prompt", "image of no bytes attached"} {
@@ -17,22 +17,12 @@ func TestPendingCompaction(t *testing.T) {
 				if name != "" {
 					damage.ByName(t, name)(s)
 				}
-				messages, parts := s.Records()
-				for _, p := range parts {
-					if p.Owner == messages[damage.Goodbye].ID {
-						s.Drop(p)
-					}
-				}
-				s.Drop(messages[damage.Goodbye])
-				last := parts[0]
-				for _, p := range parts {
-					if p.Owner == messages[damage.Goodbye-1].ID {
-						last = p
-					}
-				}
+				dropMessages(s, damage.Goodbye)
+				_, parts := s.Records()
+				last := parts[len(parts)-1] // of the last prompt
 				s.Put(damage.Record{Table: "part", ID: last.ID + "a", Owner: last.Owner, Data: `{"type":"compaction","auto":true}`})
 			}).load
-			o := Options{Now: fixtureTime, Version: version, Missing: missing}
+			o := Options{Now: now, Version: version, Missing: missing}
 			broken := func(ds []repair.Diagnosis) (n int) {
 				for _, d := range ds {
 					if d.Severity == repair.Broken {

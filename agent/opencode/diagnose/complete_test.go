@@ -15,8 +15,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// others are parts of kinds that the fixtures do not have.
-var others = []string{
+// otherParts are parts of kinds that the fixtures do not have.
+var otherParts = []string{
 	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`,
 	`{"type":"snapshot","snapshot":"x"}`,
 	`{"type":"patch","hash":"x","files":["y"]}`,
@@ -37,7 +37,7 @@ func enrichedFixture(t *testing.T, version int) *record.Session {
 	t.Helper()
 	s := fromStore(t, version, unchanged)
 	s.Messages = s.Messages[:damage.Hello+1]
-	for i, data := range others {
+	for i, data := range otherParts {
 		m := &s.Messages[damage.SecondPrompt]
 		if strings.Contains(data, `"tool"`) {
 			m = &s.Messages[damage.OneCall]
@@ -55,6 +55,7 @@ func enrichedFixture(t *testing.T, version int) *record.Session {
 	return s
 }
 
+// membersOf returns the members of a JSON object by name.
 func membersOf(t *testing.T, data string) []jsonedit.Member {
 	t.Helper()
 	var names map[string]json.RawMessage
@@ -69,6 +70,7 @@ func membersOf(t *testing.T, data string) []jsonedit.Member {
 	return ms
 }
 
+// enrich sets the members of data in a message.
 func enrich(t *testing.T, m *record.Message, data string) {
 	t.Helper()
 	r := m.Record
@@ -83,8 +85,8 @@ func enrich(t *testing.T, m *record.Message, data string) {
 	m.Parts = parts
 }
 
-// TestCompleteEveryField removes each field of each record, or sets it to null. What that breaks is fixed if the value
-// is known.
+// TestCompleteEveryField removes each field of each record, or sets it to null. A finding about that record is fixed if
+// the value is known.
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null"}
 	all := render.Profiles()
@@ -95,7 +97,7 @@ func TestCompleteEveryField(t *testing.T) {
 			profiles := []render.Profile{all[0], all[len(all)-1]}
 			healthy, faults := violationCounts(s, profiles)
 			if j := slices.IndexFunc(faults, func(f finding) bool { return f.Code == render.FailureScreen || f.Code == render.FailureField }); j >= 0 {
-				t.Fatalf("before anything: %v", faults[j])
+				t.Fatalf("the undamaged fixture has the finding %v", faults[j])
 			}
 			for r := range s.Records {
 				kind := textAt(r.Data, "type") + textAt(r.Data, "role") + textAt(r.Data, "state", "status") + fmt.Sprint(len(paths(r.Data)))
@@ -105,7 +107,7 @@ func TestCompleteEveryField(t *testing.T) {
 				seen[kind] = true
 				for _, path := range paths(r.Data) {
 					if slices.Contains([]string{"id", "sessionID", "messageID", "type"}, path[0]) && len(path) == 1 {
-						continue // the type is not checked, or is unknown
+						continue // ids are not in the data of a row, and without its type a record is of an unknown kind
 					}
 					for _, v := range values {
 						if notCompleted[strings.Join(path, ".")+"="+v] {
@@ -120,7 +122,7 @@ func TestCompleteEveryField(t *testing.T) {
 	}
 }
 
-// notCompleted are reported values of fields that cannot be fixed only by completing fields of the record.
+// notCompleted are values that are reported, and that completing the record does not fix.
 var notCompleted = map[string]bool{"finish=null": true}
 
 // alter returns the session with another value at a path of one record. "" removes the value.
@@ -154,7 +156,7 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 			data = p.Data
 		}
 		if _, filled, err := schema.Complete(data, shape, schema.Context{Ref: r.Ref, CallID: "call_1", Time: 1}); err != nil || len(filled) == 0 {
-			return // its value is not known: the finding is reported
+			return // the value is not known, so the finding is only reported
 		}
 	}
 	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
@@ -168,8 +170,8 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 	}
 }
 
-// A completed call that has lost its output gets a placeholder, because some providers refuse an empty output. An empty
-// output that the agent stored stays (found fault 13.16).
+// TestCompleteMissingOutput: a completed call that has lost its output gets a placeholder, because some providers
+// refuse an empty output. An empty output that the agent stored stays.
 func TestCompleteMissingOutput(t *testing.T) {
 	for name, c := range map[string]struct{ value, want string }{
 		"missing": {"", `"[no output recorded]"`},

@@ -14,8 +14,9 @@ import (
 	"mend/repair"
 )
 
-// mend predicts the effect of every damage on the real program, and fixes the damage: no broken finding is left, and a
-// second plan changes nothing. A signature, which only the provider can check, is fixed with the provider's error.
+// TestDamages: mend predicts the effect of every damage on the real program, and fixes the damage: no broken finding is
+// left, and a second plan changes nothing. A signature, which only the provider can check, is fixed with the provider's
+// error.
 func TestDamages(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {
@@ -24,14 +25,14 @@ func TestDamages(t *testing.T) {
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := unpack(t, i, w.Apply).load()
-				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
+				req := Request{Options: Options{Now: now, Version: version, Missing: missing}}
 				ds := diagnosed(s, req.Options)
 				if damage.AddsFile(w.Name) {
 					wantMoved(t, s, ds, w.Want[i])
 					return
 				}
 				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
-					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, summary(ds))
+					t.Errorf("mend predicts %s, the real program: %s; found %s", got, want, summary(ds))
 				}
 				if w.Want[i] == "R7" || w.Want[i] == "R8" {
 					e := ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
@@ -55,9 +56,9 @@ func TestDamages(t *testing.T) {
 		for _, w := range damage.Reported {
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := unpack(t, i, w.Apply).load()
-				req := Request{Options: Options{Now: fixtureTime, Version: version}, Latent: true}
+				req := Request{Options: Options{Now: now, Version: version}, Latent: true}
 				if got := verdict(diagnosed(s, req.Options)); got != w.Want[i] {
-					t.Errorf("Diagnose tells %s, the real program %s", got, w.Want[i])
+					t.Errorf("mend predicts %s, the real program: %s", got, w.Want[i])
 				}
 				r, err := Plan(s, req)
 				if repaired := func(d repair.Diagnosis) bool { return d.Class == repair.IncompleteRecord }; err != nil || slices.ContainsFunc(r.Fixed, repaired) {
@@ -65,13 +66,13 @@ func TestDamages(t *testing.T) {
 				}
 			})
 		}
-		if ds := diagnosed(unpack(t, i, func(damage.Store) {}).load(), Options{Now: fixtureTime}); len(ds) > 0 {
-			t.Errorf("what %s wrote has findings: %s", version, summary(ds))
+		if ds := diagnosed(unpack(t, i, func(damage.Store) {}).load(), Options{Now: now}); len(ds) > 0 {
+			t.Errorf("the undamaged fixture of %s has findings: %s", version, summary(ds))
 		}
 	}
 }
 
-// wantMoved checks that a file that the agent takes for a record is the only broken finding, and has no fix.
+// wantMoved checks that a file that the agent reads as a record is the only broken finding, and has no fix.
 func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want string) {
 	t.Helper()
 	broken := slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Kind == change.StrayFile })
@@ -85,12 +86,13 @@ func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want stri
 	}
 }
 
+// missing reports whether there is no file at a path.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return err != nil
 }
 
-// verdict returns the result of the next prompt according to diagnoses.
+// verdict returns the result of the next prompt that findings predict.
 func verdict(ds []repair.Diagnosis) string {
 	verdict := damage.Alive
 	for _, d := range ds {
@@ -107,13 +109,13 @@ func verdict(ds []repair.Diagnosis) string {
 	return verdict
 }
 
-// Findings that remain in messages with new ids are not reported as fixed.
+// TestRenumberedIsNotFixed: findings that remain in messages with new ids are not reported as fixed.
 func TestRenumberedIsNotFixed(t *testing.T) {
 	s := unpack(t, 0, func(st damage.Store) {
 		damage.ByName(t, "unknown part type")(st)
 		damage.ByName(t, "ids from before the clock's wrap")(st)
 	}).load()
-	r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
+	r, err := Plan(s, Request{Options: Options{Now: now, Version: "1.1.53"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +129,8 @@ func TestRenumberedIsNotFixed(t *testing.T) {
 	}
 }
 
-// A diagnosis has Healed exactly if a newer version of the real program continued with that damage (testdata/found.md).
-// Each rule with Healed has such a damage.
+// TestHealed: a finding has Healed exactly if a newer version of the real program continues with that damage
+// (testdata/found.md). Each rule with Healed has such a damage.
 func TestHealed(t *testing.T) {
 	storetest.NeedAllCases(t)
 	missing := map[string]bool{}
@@ -141,21 +143,21 @@ func TestHealed(t *testing.T) {
 			if w.Want[i] == damage.Alive || damage.AddsFile(w.Name) {
 				continue
 			}
-			for _, d := range diagnosed(unpack(t, i, w.Apply).load(), Options{Now: fixtureTime, Version: version}) {
+			for _, d := range diagnosed(unpack(t, i, w.Apply).load(), Options{Now: now, Version: version}) {
 				switch {
 				case d.Severity != repair.Broken:
 				case d.Healed != "" && !alive:
-					t.Errorf("%s: %s: %s is said to be healed, and %s is not alive", version, w.Name, d.Rule, damage.Versions[len(damage.Versions)-1])
+					t.Errorf("%s: %s: %s has Healed, and %s does not continue", version, w.Name, d.Rule, damage.Versions[len(damage.Versions)-1])
 				case d.Healed == "" && alive && d.Rule != render.FailureField && rules().Rule(d.Rule).Healed != "": // a store of an older version does not name the model
-					t.Errorf("%s: %s: %s is not said to be healed", version, w.Name, d.Rule)
+					t.Errorf("%s: %s: %s has no Healed", version, w.Name, d.Rule)
 				case d.Healed != "":
 					missing[d.Rule] = false
 				}
 			}
 		}
 	}
-	for code, yes := range missing {
-		if yes {
+	for code, lacks := range missing {
+		if lacks {
 			t.Errorf("no damage shows that %s is healed", code)
 		}
 	}

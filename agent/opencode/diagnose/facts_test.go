@@ -9,7 +9,8 @@ import (
 	"mend/change"
 )
 
-// The readable values of a damaged message are used: here the only model of the session.
+// TestValuesOfDamagedMessage: the readable values of a damaged message are used. Here it has the only model of the
+// session.
 func TestValuesOfDamagedMessage(t *testing.T) {
 	s := build(user(hi), answer(hi))
 	for i := range s.Messages {
@@ -22,15 +23,14 @@ func TestValuesOfDamagedMessage(t *testing.T) {
 	}
 	c := &simulation{s: s}
 	if got := c.messageContext(&s.Messages[1]); got.Role != change.RoleAssistant || got.Model != "claude-x" {
-		t.Fatalf("of the damaged answer is known %+v, want its role and its model", got)
+		t.Fatalf("the values of the damaged answer are %+v, want its role and its model", got)
 	}
 	if got := c.messageContext(&s.Messages[0]).Model; got != "claude-x" {
-		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
+		t.Errorf("the model of the prompt is %s, want the damaged answer's", got)
 	}
 }
 
-// The time for the values of all messages grows with their number, not with its square: 20,000 messages without an agent
-// took minutes.
+// TestManyIncompleteMessages: finding the values of all messages takes linear time. Quadratic work would take minutes.
 func TestManyIncompleteMessages(t *testing.T) {
 	s := build(user(hi), answer(hi))
 	for i := range 20_000 {
@@ -39,13 +39,13 @@ func TestManyIncompleteMessages(t *testing.T) {
 		s.Messages = append(s.Messages, record.NewMessage(change.Record{Ref: ref, Mode: 0o600, Data: data}))
 	}
 	c := &simulation{s: s}
-	begin := time.Now()
+	start := time.Now()
 	for i := range s.Messages {
 		if x := c.messageContext(&s.Messages[i]); x.Agent != "build" || x.Model != "claude-x" {
 			t.Fatalf("the values of message %d are %+v", i, x)
 		}
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("the values of %d messages took %v", len(s.Messages), took)
 	}
 }

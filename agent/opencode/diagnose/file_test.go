@@ -9,11 +9,11 @@ import (
 	"mend/repair"
 )
 
-// Only the faulty files in a tool's result are removed.
+// TestAttachments: of the files in a tool's result only those that the provider rejects are removed or corrected.
 func TestAttachments(t *testing.T) {
 	const (
 		table  = `{"type":"file","mime":"text/csv","url":"data:text/csv;base64,AAAA"}`
-		urlish = `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + pngOfURL + `"}`
+		inURLs = `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + pngOfURL + `"}`
 		linked = `{"type":"file","mime":"image/png","url":"https://example.com/y.png"}`
 	)
 	huge := `{"type":"file","mime":"image/gif","url":"data:image/gif;base64,` + strings.TrimRight(gif, "=") + strings.Repeat("A", anthropic.LargestImage) + `"}`
@@ -22,8 +22,8 @@ func TestAttachments(t *testing.T) {
 	for _, c := range []struct {
 		name, files, want string
 	}{
-		{"a kind that is not sent", table + "," + urlish + "," + linked, "[" + urlish + "," + linked + "]"},
-		{"too large", picture + "," + huge + "," + urlish, "[" + picture + "," + urlish + "]"},
+		{"a kind that is not sent", table + "," + inURLs + "," + linked, "[" + inURLs + "," + linked + "]"},
+		{"too large", picture + "," + huge + "," + inURLs, "[" + picture + "," + inURLs + "]"},
 		{"no image", words + "," + picture, "[" + picture + "]"},
 		{"of another type than its data", jpeg + "," + picture, "[" + picture + "," + picture + "]"},
 		{"alone", table, ""},
@@ -32,18 +32,18 @@ func TestAttachments(t *testing.T) {
 		r := plan(t, s, Request{Options: Options{Version: "1.1.53"}})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "attachments")
 		if string(got) != c.want || len(r.Fixed) == 0 || (r.Fixed[0].Loses == "") != (r.Fixed[0].Rule == "R20") || len(r.Unfixable) > 0 {
-			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; fixed %+v, not %+v", c.name, got, c.want, r.Fixed, r.Unfixable)
+			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; fixed %+v, unfixable %+v", c.name, got, c.want, r.Fixed, r.Unfixable)
 		}
 	}
 }
 
-// pngOfURL is an image in the alphabet of URLs.
+// pngOfURL is an image in the base64 alphabet of URLs.
 const (
 	pngOfURL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXRFWHRhAP_v-__v-wBqDTclAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 	gif      = "R0lGODdhAQABAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
 )
 
-// A repair of the class, without an error, removes no image that the provider accepts.
+// TestSentFilesByClass: a repair of the class, without an error, removes no image that the provider accepts.
 func TestSentFilesByClass(t *testing.T) {
 	r := plan(t, build(user(hi, file), answer(done)), Request{Classes: []repair.Class{repair.InvalidFile}})
 	if len(r.Plan.Ops) > 0 {

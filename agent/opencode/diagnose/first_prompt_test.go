@@ -9,23 +9,21 @@ import (
 	"mend/internal/test/damage"
 )
 
-// dropMessage drops the first n messages of the fixture with their parts.
-func dropMessage(n int) func(damage.Store) {
-	return func(s damage.Store) {
-		messages, parts := s.Records()
-		for _, m := range messages[:n] {
-			for _, p := range parts {
-				if p.Owner == m.ID {
-					s.Drop(p)
-				}
+// dropMessages drops messages of the fixture, given by number, with their parts.
+func dropMessages(s damage.Store, numbers ...int) {
+	messages, parts := s.Records()
+	for _, n := range numbers {
+		for _, p := range parts {
+			if p.Owner == messages[n].ID {
+				s.Drop(p)
 			}
-			s.Drop(m)
 		}
+		s.Drop(messages[n])
 	}
 }
 
-// A first prompt that is missing or has lost its content, in every kind of store: after the repair the provider accepts
-// the conversation, OpenCode 1.18 can still show it, and an undo restores every byte.
+// TestLostFirstPrompt: after the repair of a first prompt that is missing or has lost its content, in every kind of
+// store, the provider accepts the conversation and OpenCode 1.18 can show it. An undo restores every byte.
 func TestLostFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
@@ -38,8 +36,8 @@ func TestLostFirstPrompt(t *testing.T) {
 			{"ignored text only", func(s damage.Store) {
 				s.Put(damage.Parts(s, damage.FirstPrompt, "text")[0].Edit(func(f map[string]any) { f["ignored"] = true }))
 			}, "create part of 0"},
-			{"is gone", dropMessage(1), "create message 0, create part of 0"},
-			{"and an answer are gone", dropMessage(2), "create message 0, create part of 0"},
+			{"is missing", func(s damage.Store) { dropMessages(s, damage.FirstPrompt) }, "create message 0, create part of 0"},
+			{"and an answer are missing", func(s damage.Store) { dropMessages(s, damage.FirstPrompt, damage.OneCall) }, "create message 0, create part of 0"},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -48,7 +46,7 @@ func TestLostFirstPrompt(t *testing.T) {
 				after := applyFixes(before, "R16", allFixes)
 				if after == nil {
 					counts, f := faults(before, "R16")
-					t.Fatalf("no fix fixes %v; %v", f, counts)
+					t.Fatalf("no fix removes %v; %v", f, counts)
 				}
 				var actions []string
 				for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
@@ -74,8 +72,8 @@ func TestLostFirstPrompt(t *testing.T) {
 	}
 }
 
-// A conversation that starts with an answer is fixed in the prompt before it, and
-// the fix names that prompt.
+// TestFirstPrompt: a conversation that starts with an answer is fixed in the prompt before it, and the fix names that
+// prompt.
 func TestFirstPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name  string

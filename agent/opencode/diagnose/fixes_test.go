@@ -6,15 +6,14 @@ import (
 	"mend/repair"
 )
 
-// A fixCase is a session with a fault in its second message, and the parts of that message after the fix, with the ids
-// that changed.
+// A fixCase is a session with damage in its second message.
 type fixCase struct {
 	name  string
-	turn  turn
-	found string // the result of Diagnose
-	want  []string
+	turn  turn     // the second message
+	found string   // the summary of the findings
+	want  []string // the parts of the message after the fix, with the ids that changed; nil: there is no fix
 	req   Request
-	after []turn
+	after []turn // the later messages; nil: a prompt
 }
 
 func (c fixCase) run(t *testing.T) {

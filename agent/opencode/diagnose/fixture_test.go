@@ -1,69 +1,27 @@
 package diagnose
 
 import (
-	"io/fs"
-	"os"
-	"path"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"mend/agent/opencode/record"
-	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/endpoint"
-	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/testdata"
 )
 
-// fixture returns the session that the real OpenCode 1.1.53 wrote: four prompts, six
-// answers, healthy.
+// fixture returns the session that the real OpenCode 1.1.53 wrote: four prompts, six answers, healthy.
 func fixture(t *testing.T) *record.Session {
 	t.Helper()
-	dir := storetest.FastDir(t)
-	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := os.DirFS(path.Join(dir, "opencode", "storage"))
-	s := &record.Session{Head: change.Head{ID: id}}
-	for name, data := range readAll(t, store, path.Join("message", id)) {
-		ref := change.Ref{Kind: change.KindMessage, Session: id, Message: name}
-		m := record.NewMessage(change.Record{Ref: ref, Data: data, Mode: 0o644})
-		for part, data := range readAll(t, store, path.Join("part", name)) {
-			ref.Kind, ref.Part = change.KindPart, part
-			m.Parts = append(m.Parts, record.NewPart(change.Record{Ref: ref, Data: data, Mode: 0o644}))
-		}
-		s.Messages = append(s.Messages, m)
-	}
-	s.Sort()
-	return s
+	return fromStore(t, 0, unchanged)
 }
 
-func readAll(t *testing.T, store fs.FS, dir string) map[string][]byte {
-	t.Helper()
-	entries, err := fs.ReadDir(store, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string][]byte{}
-	for _, e := range entries {
-		data, err := fs.ReadFile(store, path.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[strings.TrimSuffix(e.Name(), ".json")] = data
-	}
-	return files
-}
-
-var fixtureTime = time.UnixMilli(1_795_300_000_000)
-
+// TestFixtureIsHealthy: the session that the real program wrote has no findings, and the strict endpoint accepts it.
+// All its thinking can be removed.
 func TestFixtureIsHealthy(t *testing.T) {
 	s := fixture(t)
-	o := Options{Now: fixtureTime, Held: time.Unix(0, 0), Version: "1.1.53"}
+	o := Options{Now: now, Held: time.Unix(0, 0), Version: "1.1.53"}
 	if len(s.Messages) != 10 {
 		t.Fatalf("the fixture has %d messages", len(s.Messages))
 	}
@@ -76,7 +34,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 		}
 	}
 	if vs := endpoint.Violations(endpointRequest(s)); len(vs) > 0 {
-		t.Errorf("refused: %v", vs)
+		t.Errorf("the endpoint refuses it: %v", vs)
 	}
 	r, err := Plan(s, Request{Options: o, Classes: []repair.Class{repair.ThinkingDisabledViolation}})
 	if err != nil || len(r.Plan.Ops) != 6 || len(r.Unfixable) > 0 || slices.ContainsFunc(r.After.Messages, func(m record.Message) bool { return m.HasThinking() }) {
@@ -84,8 +42,8 @@ func TestFixtureIsHealthy(t *testing.T) {
 	}
 }
 
-// TestFixtureDamages applies the damages of docs/opencode.md that belong to the four classes to the real store, and
-// checks each against the provider's rules.
+// TestFixtureDamages: the strict endpoint refuses each damaged session by the rule of docs/opencode.md, and accepts the
+// session after the repair.
 func TestFixtureDamages(t *testing.T) {
 	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9
 	first := func(m *record.Message, kind string) *record.Part {
@@ -119,7 +77,7 @@ func TestFixtureDamages(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		cut  func(*record.Session) error
+		edit func(*record.Session) error
 		rule string
 		ops  int
 	}{
@@ -134,13 +92,13 @@ func TestFixtureDamages(t *testing.T) {
 		{"first prompt lost its parts", func(s *record.Session) error { s.Messages[0].Parts = nil; return nil }, "R16", 1},
 	} {
 		s := fixture(t)
-		if err := c.cut(s); err != nil {
+		if err := c.edit(s); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		if rule, _ := endpoint.Check(endpointRequest(s)); rule != c.rule {
 			t.Errorf("%s: refused by %q, want %q", c.name, rule, c.rule)
 		}
-		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
+		r, err := Plan(s, Request{Options: Options{Now: now, Version: "1.1.53"}})
 		if err != nil || len(r.Plan.Ops) != c.ops || len(r.Remaining) > 0 {
 			t.Errorf("%s: Plan has %d ops, want %d; left %s, %v", c.name, len(r.Plan.Ops), c.ops, summary(r.Remaining), err)
 		}

@@ -8,7 +8,7 @@ import (
 	"mend/testdata"
 )
 
-// The folder of the session's workspace must exist; the session's own folder then need not exist.
+// TestWorkspaceFolder: the folder of the session's workspace must exist. The session's own folder then need not exist.
 func TestWorkspaceFolder(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)
 	folder := func(path string) string {
@@ -19,12 +19,12 @@ func TestWorkspaceFolder(t *testing.T) {
 	}
 	for _, c := range []struct {
 		kind, workspace, own string
-		want                 string // what to do; "" for a healthy session
+		want                 string // the way out; "" for a healthy session
 	}{
 		{"worktree", "/there", "/there", ""},
 		{"worktree", "/there", "/gone", ""},
 		{"worktree", "", "/there", ""},
-		{"worktree", "", "/gone", ""}, // the folder in which it was started
+		{"worktree", "", "/gone", ""}, // it runs in the folder that OpenCode was started in
 		{"worktree", "/gone", "/there", "mkdir -p -- '/gone'"},
 		{"worktree", "/gone", "/gone/own", "mkdir -p -- '/gone'"},
 		{"worktree", "x", "/there", "cannot know"},
@@ -34,7 +34,7 @@ func TestWorkspaceFolder(t *testing.T) {
 	} {
 		st.exec("delete from workspace; insert into workspace (id, type, directory, project_id, time_used) values ('wrk_1', '" + c.kind + "', '" + c.workspace + "', 'global', 1)")
 		s := st.withCell(damage.Cell{Column: "workspace_id", Value: "'wrk_1', directory = '" + c.own + "'"})
-		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Folder: folder}})
+		r, err := Plan(s, Request{Options: Options{Now: now, Folder: folder}})
 		switch {
 		case c.want == "":
 			if err != nil || len(r.Plan.Ops)+len(r.Remaining) > 0 {

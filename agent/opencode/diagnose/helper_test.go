@@ -22,7 +22,7 @@ type Options struct {
 	Target     func(m request.Model) render.Target
 }
 
-// repair returns the options for all settings, because these tests check each setting.
+// repair returns the options of the engine, for all settings.
 func (o Options) repair() repair.Options {
 	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking, AllSettings: true}
 }

@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// An ignored text is sent if it is in an answer, and not if it is in a prompt.
+// TestIgnoredBlankText: an ignored blank text is broken in an answer, where it is sent, and not in a prompt.
 func TestIgnoredBlankText(t *testing.T) {
 	blank := `"type":"text","text":" ","ignored":true`
 	s := build(user(hi), answer(stepStart, blank, done), user(hi))
@@ -23,7 +23,7 @@ func TestIgnoredBlankText(t *testing.T) {
 	}
 }
 
-// A message with unreadable data is not changed, even if a change would fix a finding of another message.
+// TestUnreadableStays: a message with an unreadable part is not changed, even if that would fix a finding.
 func TestUnreadableStays(t *testing.T) {
 	s := build(user(`"type":"text","text":""`, hi), answer(stepStart, done), user(hi))
 	bad := &s.Messages[0].Parts[1]
@@ -35,14 +35,14 @@ func TestUnreadableStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(before, r.After.Messages[0].Parts[0].Data) {
-		t.Errorf("a message that cannot be read whole is changed: %s", summary(r.Fixed))
+		t.Errorf("a message with an unreadable part is changed: %s", summary(r.Fixed))
 	}
 	if slices.ContainsFunc(r.Plan.Ops, func(o change.Op) bool { return o.Ref.Message == s.Messages[0].ID }) {
-		t.Errorf("the plan changes it: %v", r.Plan.Ops)
+		t.Errorf("the plan changes the message: %v", r.Plan.Ops)
 	}
 }
 
-// Thinking that is not in the request has no fix, and causes no panic.
+// TestIgnoredThinking: a repair by class of thinking that is not in the request does not panic.
 func TestIgnoredThinking(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done, `"type":"reasoning","text":"hm","ignored":true,"metadata":{"anthropic":{"signature":"sig"},"openai":{"reasoningEncryptedContent":"x"}},"time":{"start":1,"end":2}`), user(hi))
 	for _, class := range []repair.Class{repair.ThinkingBlockOrder, repair.EncryptedReasoning} {

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// If no record of the session has a value, the value is left out: mend invents no name (item 9).
+// TestNothingIsInvented: if no record of the session has a value, the value is left out. mend invents no name.
 func TestNothingIsInvented(t *testing.T) {
 	apply := func(s damage.Store) {
 		messages, _ := s.Records()
@@ -24,10 +24,10 @@ func TestNothingIsInvented(t *testing.T) {
 	}
 	for i, version := range damage.Versions {
 		s := unpack(t, i, apply).load()
-		for _, name := range []string{"model", "agent"} { // nor the session's row
+		for _, name := range []string{"model", "agent"} { // the session's row has no value either
 			s.Info = s.Info.WithCol(change.Col{Name: name, Class: change.ClassNull})
 		}
-		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
+		r, err := Plan(s, Request{Options: Options{Now: now, Version: version}})
 		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != damage.Alive {
 			t.Fatalf("%s: %d messages are left of %d, %s, %v", version, len(r.After.Messages), len(s.Messages), summary(r.Remaining), err)
 		}
@@ -44,10 +44,9 @@ func TestNothingIsInvented(t *testing.T) {
 	}
 }
 
-// A model has two names, and both come from the same record.
+// TestModelComesFromOneRecord: a model has two names, and both come from the same record.
 func TestModelComesFromOneRecord(t *testing.T) {
-	half := turn{role: "user", parts: []string{hi}}
-	s := build(half, answer(hi), user(hi))
+	s := build(user(hi), answer(hi), user(hi))
 	m := &s.Messages[0]
 	for raw, want := range map[string]string{
 		`{"providerID":"anthropic"}`: `{"providerID":"anthropic","modelID":"claude-x"}`,
@@ -71,8 +70,8 @@ func TestModelComesFromOneRecord(t *testing.T) {
 	}
 }
 
-// The version in use decides the severity of a finding: if only other versions refuse the session, the finding is
-// latent (item 13). A plain run has each damage in the store of one version.
+// TestSeverityInVersionInUse: a finding is broken exactly if the request of the version in use has it. A plain run has
+// each damage in the store of one version.
 func TestSeverityInVersionInUse(t *testing.T) {
 	for i := range damage.Versions {
 		for n, w := range damage.Table {
@@ -83,19 +82,19 @@ func TestSeverityInVersionInUse(t *testing.T) {
 			s := unpack(t, i, w.Apply).load()
 			for _, version := range damage.Versions {
 				p := render.ProfileFor(version)
-				o := Options{Now: fixtureTime, Version: version, Missing: missing}
-				request := render.Render(s, render.Settings{Profile: p, Now: fixtureTime, Missing: missing})
+				o := Options{Now: now, Version: version, Missing: missing}
+				request := render.Render(s, render.Settings{Profile: p, Now: now, Missing: missing})
 				type key struct {
 					code string
 					ref  change.Ref
 				}
-				mine := map[key]bool{}
+				broken := map[key]bool{}
 				for _, v := range render.Check(anthropic.Provider{}, request, LikelyThinks(s)) {
-					mine[key{v.Rule, firstRef(v.Refs)}] = true
+					broken[key{v.Rule, firstRef(v.Refs)}] = true
 				}
 				for _, f := range caseOf(s, o, false).Findings().All() {
-					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != mine[key{f.Code, f.Ref}] {
-						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, damage.Versions[i], version, f.Code, f.Ref, f.Severity, mine[key{f.Code, f.Ref}])
+					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != broken[key{f.Code, f.Ref}] {
+						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, damage.Versions[i], version, f.Code, f.Ref, f.Severity, broken[key{f.Code, f.Ref}])
 					}
 				}
 			}

@@ -7,27 +7,20 @@ import (
 	"mend/repair"
 )
 
-// TestLatePrompt checks a prompt that is dated in the future and has no answer: versions that
-// read messages in the order of their times work on it instead of a new prompt. It is reported, and can be
-// set aside.
+// TestLatePrompt: a prompt that is dated in the future and has no answer is at risk for versions that order messages by
+// their times, because they answer it instead of a new prompt. It can be set aside.
 func TestLatePrompt(t *testing.T) {
 	for i, version := range damage.Versions {
 		s := unpack(t, i, func(s damage.Store) {
-			messages, parts := s.Records()
-			for _, p := range parts {
-				if p.Owner == messages[damage.Goodbye].ID {
-					s.Drop(p)
-				}
-			}
-			s.Drop(messages[damage.Goodbye])
+			dropMessages(s, damage.Goodbye)
 			damage.ByName(t, "last prompt dated in the future")(s)
 		}).load()
 		want := "latent clock"
-		if version == "1.1.53" { // it reads messages in the order of their ids
+		if version == "1.1.53" { // orders messages by their ids
 			want = ""
 		}
 		req := Request{
-			Options: Options{Now: fixtureTime, Version: version, Missing: missing},
+			Options: Options{Now: now, Version: version, Missing: missing},
 			Classes: []repair.Class{repair.AssistantPrefillUnsupported}, Latent: true, SetAside: true,
 		}
 		got := ""

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A file that is a link is a finding only if OpenCode never loads it, or if the error reports that loading failed. mend
-// loads nothing. The text that replaces the file has no password and no query.
+// TestWebLinks: a file that is a link is a finding only if OpenCode never loads it, or if an error reports that loading
+// it failed. The text that replaces the file has no password and no query of the link.
 func TestWebLinks(t *testing.T) {
 	const web, local = "https://me:secret@Example.com/x?key=y", "http://127.0.0.1:9/x?key=y"
 	for _, c := range []struct{ version, mime, url, want string }{
@@ -43,7 +43,7 @@ func TestWebLinks(t *testing.T) {
 	}
 }
 
-// Metadata that Anthropic stored with a text, such as a compaction, does no harm.
+// TestSpecialMetadata: metadata of Anthropic at a text, such as a compaction, is not broken.
 func TestSpecialMetadata(t *testing.T) {
 	for _, c := range []struct{ version, text, metadata, want string }{
 		{"1.18.33", "", `{"anthropic":{"type":"compaction"}}`, ""}, // a space is sent, but not as a text

@@ -28,7 +28,7 @@ func TestOpenSummary(t *testing.T) {
 			}
 		}
 		if (len(found) == 1) != r.found {
-			t.Errorf("%s: %+v, found %t is wanted", r.name, found, r.found)
+			t.Errorf("%s: found %+v, want a finding: %t", r.name, found, r.found)
 		}
 		if !r.found || len(found) != 1 {
 			continue

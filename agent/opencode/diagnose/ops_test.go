@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"maps"
+
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/record"
@@ -17,11 +19,11 @@ func wantOpsApply(t *rapid.T, before *record.Session, r Result) {
 	}
 	store := images(before)
 	apply(t, store, r.Plan.Ops)
-	if !same(store, images(r.After)) {
+	if !maps.EqualFunc(store, images(r.After), (*change.Image).Equal) {
 		t.Fatalf("the ops do not lead to After")
 	}
 	apply(t, store, change.Inverse(r.Plan.Ops))
-	if !same(store, images(before)) {
+	if !maps.EqualFunc(store, images(before), (*change.Image).Equal) {
 		t.Fatalf("the inverse does not lead back")
 	}
 }
@@ -37,23 +39,11 @@ func images(s *record.Session) map[change.Ref]*change.Image {
 func apply(t *rapid.T, store map[change.Ref]*change.Image, ops []change.Op) {
 	for _, o := range ops {
 		if !store[o.Ref].Equal(o.Pre) {
-			t.Fatalf("%s does not hold the op's Pre", o.Ref)
+			t.Fatalf("%s is not equal to the op's Pre", o.Ref)
 		}
 		delete(store, o.Ref)
 		if o.Post != nil {
 			store[o.Ref] = o.Post
 		}
 	}
-}
-
-func same(a, b map[change.Ref]*change.Image) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for ref, i := range a {
-		if !i.Equal(b[ref]) {
-			return false
-		}
-	}
-	return true
 }

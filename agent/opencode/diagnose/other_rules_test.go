@@ -15,9 +15,13 @@ import (
 	"mend/repair"
 )
 
+// captureOf returns the session of a case, by its name.
 func captureOf(t testing.TB, name string) *record.Session {
 	t.Helper()
-	all := readCaptured(t)
+	all, err := readCaptured()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, c := range all.Cases {
 		if c.Name == name {
 			return all.session(t, i)
@@ -27,7 +31,8 @@ func captureOf(t testing.TB, name string) *record.Session {
 	return nil
 }
 
-// An error of another provider leads to a fix of the content that it is about. The text of every other part stays.
+// TestErrorsOfOtherProviders: an error of another provider leads to a fix of the content that it is about. All texts
+// stay.
 func TestErrorsOfOtherProviders(t *testing.T) {
 	left := func(s *record.Session, field string) (n int) {
 		for r := range s.Records {
@@ -83,7 +88,7 @@ func texts(s *record.Session) string {
 	return strings.Join(all, "|")
 }
 
-// The output of a tool that is too long is marked as cleared, and stays in the store.
+// TestLongOutput: a tool's output that is too long for the provider is marked as cleared, and stays in the store.
 func TestLongOutput(t *testing.T) {
 	for _, c := range []struct{ session, want string }{
 		{"openai none", "O12!"}, {"chat none", "C9!"}, {"anthropic none", "healthy"}, {"gemini3 none", "healthy"},
@@ -112,8 +117,8 @@ func TestLongOutput(t *testing.T) {
 	}
 }
 
-// After an error of another provider mend judges by that provider, even if the session seems to use a different one:
-// the user may have given it any name.
+// TestErrorOfUnknownProvider: after a provider's error mend checks the session by that provider's rules, even if the
+// session seems to use another provider: the user may have given the provider any name.
 func TestErrorOfUnknownProvider(t *testing.T) {
 	s := captureOf(t, "openai call-id-long")
 	env := Environment{Target: func(request.Model) render.Target { return render.Target{Package: "@ai-sdk/google"} }}
@@ -131,7 +136,7 @@ func TestErrorOfUnknownProvider(t *testing.T) {
 	}
 }
 
-// With a ChatGPT login, the item numbers of an error do not count the system prompt.
+// TestItemNumbers: with a ChatGPT login, the item numbers of an error do not count the system prompt.
 func TestItemNumbers(t *testing.T) {
 	s := captureOf(t, "openai none")
 	first := s.Messages[0].Parts[0].Ref
@@ -151,8 +156,8 @@ func TestItemNumbers(t *testing.T) {
 	}
 }
 
-// After a switch of providers a session is judged by the provider of the next request. A captured session without
-// damage is healthy with every provider.
+// TestSwitches: after a switch of providers a session is checked by the rules of the provider of the next request. A
+// captured session without damage is healthy with every provider.
 func TestSwitches(t *testing.T) {
 	models := map[string]string{
 		"anthropic": "claude", "openai": "gpt", "chat": "model", "copilot": "gpt", "gemini": "gemini-3", "bedrock": "anthropic.claude",

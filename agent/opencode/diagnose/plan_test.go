@@ -11,6 +11,7 @@ import (
 	"mend/repair"
 )
 
+// TestPlanOnError: an error leads to the message, call or block that it names, or to the nearest that it may be about.
 func TestPlanOnError(t *testing.T) {
 	thinking := func() []turn { return []turn{user(hi), answer(signed, hi), user(hi), answer(signed, hi), user(hi)} }
 	for _, c := range []struct {
@@ -40,7 +41,7 @@ func TestPlanOnError(t *testing.T) {
 			"messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "msg_04",
 		},
 		{
-			"that of the named rule, though another message is nearer, and then what is broken",
+			"the message that breaks the rule, though another message is nearer, and then a broken one",
 			[]turn{user(hi), answer(hi, signed), user(hi), answer(blank)},
 			"messages.3: the final block cannot be thinking", "msg_02 msg_04",
 		},
@@ -50,15 +51,15 @@ func TestPlanOnError(t *testing.T) {
 			[]turn{user(), answer(stepStart), user(hi)},
 			"messages.1: must have non-empty content", "msg_01 msg_02",
 		},
-		{"what is broken, of another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", "msg_02"},
-		{"what is broken, for an error of no class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", "msg_02"},
-		{"the named place, and what is broken elsewhere", append([]turn{user(hi), answer(blank)}, thinking()...), "messages.3.content.0: Invalid `signature` in `thinking` block", "msg_02 msg_04"},
-		{"the newest, for what was signed otherwise", thinking(), "thinking blocks cannot be modified", "msg_04"},
-		{"the newest, whatever number", thinking(), "messages.1.content.0: thinking blocks cannot be modified", "msg_04"},
+		{"a broken one of another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", "msg_02"},
+		{"a broken one, for an error without a class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", "msg_02"},
+		{"the named block, and a broken one elsewhere", append([]turn{user(hi), answer(blank)}, thinking()...), "messages.3.content.0: Invalid `signature` in `thinking` block", "msg_02 msg_04"},
+		{"the newest, for modified thinking", thinking(), "thinking blocks cannot be modified", "msg_04"},
+		{"the newest, with any number", thinking(), "messages.1.content.0: thinking blocks cannot be modified", "msg_04"},
 		{"the newest, far off", thinking(), "messages.258.content.1: thinking blocks cannot be modified", "msg_04"},
 		{"the newest, for a signature far off", thinking(), "messages.258.content.1: Invalid `signature` in `thinking` block", "msg_04"},
 		{
-			"the named call, whatever number",
+			"the named call, with any number",
 			[]turn{user(hi), calling(running("toolu_A"), done), user(hi), calling(running("toolu_B"), done), user(hi)},
 			"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_B.", "msg_04",
 		},
@@ -91,8 +92,8 @@ func TestPlanOnError(t *testing.T) {
 	}
 }
 
-// An error names one place. All removes all thinking of its kind; without All the rest is listed as suspects, and
-// excepted classes stay (found fault 13.15).
+// TestPlanOnErrorAll: an error names one block. With All all thinking of its kind is removed; without All the other
+// thinking is listed as suspects. Findings of excepted classes stay.
 func TestPlanOnErrorAll(t *testing.T) {
 	six := func() (turns []turn) {
 		for range 6 {
@@ -116,10 +117,10 @@ func TestPlanOnErrorAll(t *testing.T) {
 		{"the newest thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", false, nil, "msg_12", 5, 0},
 		{"all thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", true, nil, all, 0, 0},
 		{"all thinking while it is off", six(), "messages.3.content.0: thinking is disabled, so the message cannot contain thinking", true, nil, all, 0, 0},
-		{"all where the error names no place", six(), "Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
-		{"what is broken besides", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, "msg_14 " + all, 0, 0},
-		{"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, []repair.Class{repair.EmptyContentMessage}, all, 0, 1},
-		{"the class of the error though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []repair.Class{repair.EmptyContentMessage}, "msg_02", 0, 0},
+		{"all, for an error without a position", six(), "Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
+		{"also a broken one", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, "msg_14 " + all, 0, 0},
+		{"not a broken one of an excepted class", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, []repair.Class{repair.EmptyContentMessage}, all, 0, 1},
+		{"the error's class, though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []repair.Class{repair.EmptyContentMessage}, "msg_02", 0, 0},
 	} {
 		e := ParseAPIError([]byte(c.err))
 		s := build(c.turns...)
@@ -152,7 +153,8 @@ func withAttachments(files string) string {
 	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
 }
 
-// The user's thinking flag takes precedence over what the error suggests.
+// TestPlanOnErrorWithThinkingOption: the option Thinking takes precedence over the error, which suggests that thinking
+// is on.
 func TestPlanOnErrorWithThinkingOption(t *testing.T) {
 	on, off := true, false
 	for _, c := range []struct {
@@ -160,7 +162,7 @@ func TestPlanOnErrorWithThinkingOption(t *testing.T) {
 		thinking *bool
 		fixed    string // its rule
 	}{
-		{"not told", nil, "R3"},
+		{"not set", nil, "R3"},
 		{"on", &on, "R3"},
 		{"off", &off, ""},
 	} {
@@ -189,6 +191,8 @@ func opSummary(ops []change.Op) string {
 	return strings.Join(ids, " ")
 }
 
+// TestPlanListsRemaining: a plan lists the fixed, the unfixable and the remaining findings, and its cause the fixed
+// ones.
 func TestPlanListsRemaining(t *testing.T) {
 	s := build(user(hi), answer(blank), user(hi), answer(hi), user(hi), calling(signed, state(`"status":"running","input":{},"time":{"start":1}`)), user(hi))
 	lost := &s.Messages[3].Parts[0]
@@ -209,10 +213,11 @@ func TestPlanListsRemaining(t *testing.T) {
 		}
 	}
 	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text is only whitespace; the provider rejects that. The text becomes "[user interrupted]".` {
-		t.Errorf("the cause tells %q", got)
+		t.Errorf("the cause lists %q", got)
 	}
 }
 
+// TestPlanPlaceholder: the placeholder of the request is used unless it is blank.
 func TestPlanPlaceholder(t *testing.T) {
 	r := plan(t, build(user(blank)), Request{Placeholder: "(cut)"})
 	if got := r.After.Messages[0].Parts[0].Text; got != "(cut)" {
@@ -224,6 +229,7 @@ func TestPlanPlaceholder(t *testing.T) {
 	}
 }
 
+// TestPlanBusy: a busy session has findings, and no plan without Force.
 func TestPlanBusy(t *testing.T) {
 	s := build(user(blank), turn{role: "assistant", parts: []string{stepStart, signed}})
 	req := Request{Options: Options{Now: now, Held: time.Unix(0, 0)}}
@@ -240,6 +246,7 @@ func TestPlanBusy(t *testing.T) {
 	}
 }
 
+// TestUnreadable: of a session with unreadable records only the session's own record is rebuilt.
 func TestUnreadable(t *testing.T) {
 	lost := change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 	s := build(user(hi), answer(signed, blank), answer(blank), user(hi))
@@ -248,7 +255,7 @@ func TestUnreadable(t *testing.T) {
 	s.Info = change.Record{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Defect: &change.Defect{Kind: change.Malformed, Why: "empty, zero bytes"}}
 	r := plan(t, s, Request{})
 	if len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != change.KindSession {
-		t.Errorf("Plan has ops besides that on the session's own record: %v", r.Plan.Ops)
+		t.Errorf("Plan has the ops %v, want one on the session's own record", r.Plan.Ops)
 	}
 	const want = "note unreadable_record ses_1; " +
 		"broken unreadable_record msg_02/prt_0201; broken empty_content_message msg_02/prt_0202; broken empty_content_message msg_03/prt_0301; note unreadable_record msg_03"
@@ -257,11 +264,12 @@ func TestUnreadable(t *testing.T) {
 	}
 	for _, d := range r.Remaining {
 		if d.Message == "msg_02" && !strings.Contains(d.WhyNot, "msg_02/prt_0201") && d.Class != repair.UnreadableRecord {
-			t.Errorf("%q does not name the part that cannot be read", d.WhyNot)
+			t.Errorf("%q does not name the unreadable part", d.WhyNot)
 		}
 	}
 }
 
+// TestDefects: a part with a defect is a finding.
 func TestDefects(t *testing.T) {
 	for _, c := range []struct{ name, part, want string }{
 		{"truncated", `prt_x|raw:{"id":"prt_x","ty`, "broken unreadable_record msg_02/prt_x"},
@@ -279,11 +287,9 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestClasses: a class that only an error shows is not in the list.
 func TestClasses(t *testing.T) {
 	if slices.Contains(Classes(), repair.ThinkingBlockModified) {
-		t.Errorf("Classes has %s, which only an error shows", repair.ThinkingBlockModified)
-	}
-	if got := repair.Broken.String() + repair.Latent.String() + repair.Note.String() + repair.Severity(0).String(); got != "brokenlatentnoteseverity(0)" {
-		t.Errorf("severities are called %q", got)
+		t.Errorf("Classes has %s", repair.ThinkingBlockModified)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// A proof must reject harmful fixes: in the session of each case the obvious fix would do harm.
+// TestProof: a fix that leaves its finding or adds another one is not used, as the first fix in each case.
 func TestProof(t *testing.T) {
 	link := `"type":"file","mime":"text/plain","filename":"a.txt","url":"file:///a.txt"`
 	noID := strings.Replace(bash, "toolu_1", "", 1)
@@ -29,14 +29,14 @@ func TestProof(t *testing.T) {
 			Request{},
 			"msg_02/prt_0202",
 		},
-		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
+		{"the finding moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
 		{
-			"one of two thoughts of an open loop, a prompt after it",
+			"one of two thinking parts of an open loop, a prompt after it",
 			[]turn{user(hi), calling(stepStart, signed, signed2, bash), user(hi)},
 			badSignature("messages.1.content.1"), "",
 		},
 		{
-			"one of two thoughts of an open loop, a failed answer after it",
+			"one of two thinking parts of an open loop, a failed answer after it",
 			[]turn{user(hi), calling(stepStart, signed, signed2, bash), failed("APIError", stepStart)},
 			badSignature("messages.1.content.1"), "",
 		},
@@ -57,7 +57,7 @@ func badSignature(at string) Request {
 	return Request{Error: &e}
 }
 
-// A prompt with an unreadable part is not empty: nothing is inserted into it, not even to fix the answer.
+// TestUnreadablePromptIsKept: a prompt with an unreadable part is not empty, so no placeholder is inserted into it.
 func TestUnreadablePromptIsKept(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done))
 	p := &s.Messages[0].Parts[0]
@@ -67,7 +67,7 @@ func TestUnreadablePromptIsKept(t *testing.T) {
 	}
 }
 
-// Ids that a fix changes hide neither the newest answer nor the record of a diagnosis.
+// TestIDsChangedByFix: after a fix that changes ids the newest answer and the records of findings are still known.
 func TestIDsChangedByFix(t *testing.T) {
 	old := func(turns ...turn) *record.Session {
 		s := build(turns...)
@@ -80,23 +80,23 @@ func TestIDsChangedByFix(t *testing.T) {
 	s := old(user(hi), answer(stepStart, done), user(hi), calling(stepStart, signed, bash, signed2, stepStart, signed, bash2))
 	for _, d := range diagnosed(s, o) {
 		if (d.Fix == "") == (d.WhyNot == "") {
-			t.Errorf("%s at %s has a fix and a reason against it, or neither", d.Rule, d.Ref)
+			t.Errorf("%s at %s has the fix %q and the reason %q against it, want one of them", d.Rule, d.Ref, d.Fix, d.WhyNot)
 		}
 		if d.Rule == "R1" && !strings.Contains(d.Fix, "closes the tool loop") {
-			t.Errorf("the thinking of an open loop: %q", d.Fix)
+			t.Errorf("the fix of thinking in an open loop is %q", d.Fix)
 		}
 	}
 	o.Held = time.Unix(0, 0)
 	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: change.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range diagnosed(s, o) {
 		if strings.Contains(d.Fix, "after the thinking") {
-			t.Errorf("the answer that the agent writes is told a fix: %q", d.Fix)
+			t.Errorf("the answer that the agent is writing has the fix %q", d.Fix)
 		}
 	}
 }
 
-// Faults that are reported as fixed no longer exist, and a second plan has no
-// ops. In the session of each case a fix uncovers another fault.
+// TestPlanHolds: findings that are reported as fixed are gone, and a second plan has no ops, also if a fix uncovers
+// another finding.
 func TestPlanHolds(t *testing.T) {
 	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`
 	ended := callPart(2, callStates[0])
@@ -106,7 +106,7 @@ func TestPlanHolds(t *testing.T) {
 		req   Request
 	}{
 		{
-			"a loop that starts with other content once the calls of it are failed",
+			"a loop that starts with other content after its calls are marked as failed",
 			[]turn{user(), answer(callPart(1, stopped), empty, ended, signed), answer()},
 			Request{Classes: []repair.Class{repair.ToolResultMissing}},
 		},
@@ -114,7 +114,7 @@ func TestPlanHolds(t *testing.T) {
 		r := plan(t, build(c.turns...), c.req)
 		for _, d := range r.Fixed {
 			if slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) }) {
-				t.Errorf("%s: Plan tells %s %s as fixed, and leaves it", c.name, d.Rule, d.Ref)
+				t.Errorf("%s: %s %s is reported as fixed, and remains", c.name, d.Rule, d.Ref)
 			}
 		}
 		if again := plan(t, r.After, c.req); len(r.Plan.Ops) == 0 || len(again.Plan.Ops) > 0 {
@@ -123,7 +123,7 @@ func TestPlanHolds(t *testing.T) {
 	}
 }
 
-// A text or placeholder after a call is fixed, regardless of its step and the session.
+// TestNothingBrokenIsLeft: a text, thinking or a placeholder after a call is fixed in every step.
 func TestNothingBrokenIsLeft(t *testing.T) {
 	ended, pending := callPart(1, callStates[0]), callPart(2, callStates[3])
 	for _, c := range []struct {
@@ -134,8 +134,8 @@ func TestNothingBrokenIsLeft(t *testing.T) {
 		{"blank and thinking between calls, another call pending", []turn{user(), answer(pending, blank, ended, signed, unsigned, stepStart, hi), answer(callPart(3, callStates[3])), user(hi)}},
 		{"pending call before unsigned thinking", []turn{user(hi), answer(pending, unsigned), user(hi)}},
 		{"pending calls around unsigned thinking", []turn{user(hi), answer(pending, unsigned, callPart(3, callStates[3])), user(hi)}},
-		{"placeholder of an earlier repair after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_02_mend|`+held), user(hi)}},
-		{"placeholders of earlier repairs after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_020_mend|`+held, `prt_02_mend|`+held), user(hi)}},
+		{"placeholder of an earlier repair after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_02_mend|`+placeholder), user(hi)}},
+		{"placeholders of earlier repairs after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_020_mend|`+placeholder, `prt_02_mend|`+placeholder), user(hi)}},
 	} {
 		for _, version := range []string{"", "1.0.100", "1.1.53", "1.2.27", "1.18.33"} {
 			for _, all := range []bool{false, true} {

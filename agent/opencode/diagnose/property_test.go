@@ -15,11 +15,12 @@ import (
 	"mend/repair"
 )
 
-// pick draws a part for each name, in that order.
+// pick draws a list of at most `most` parts.
 func pick(t *rapid.T, label string, most int, parts ...string) []string {
 	return rapid.SliceOfN(rapid.SampledFrom(parts), 0, most).Draw(t, label)
 }
 
+// callPart returns a call in one of callStates.
 func callPart(id int, state string) string {
 	return fmt.Sprintf(`"type":"tool","callID":"call_%d","tool":"bash","state":{%s}`, id, state)
 }
@@ -68,8 +69,8 @@ func (g *generator) answer(t *rapid.T) turn {
 	return turn{change.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
 }
 
-// step is step i of an answer. A text never follows a call, in the same step or because a step-start is missing: that
-// is a finding of another class.
+// step draws step i of an answer. A text never follows a call, in the same step or because a step-start is missing:
+// that would be a finding of another class.
 func (g *generator) step(t *rapid.T, i int) []string {
 	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
 	if g.damages {
@@ -96,6 +97,7 @@ func drawRequest(t *rapid.T) Request {
 	return r
 }
 
+// TestHealthyHasEmptyPlan: a healthy session has no findings and an empty plan.
 func TestHealthyHasEmptyPlan(t *testing.T) {
 	storetest.SampleChecks(t, "30")
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,6 +112,9 @@ func TestHealthyHasEmptyPlan(t *testing.T) {
 	})
 }
 
+// TestPlanProperties: a plan of any session does not change its input, has an empty second plan, fixes the findings
+// that it reports as fixed, changes only records that findings name, and forges no thinking. Its ops apply, and so does
+// their inverse.
 func TestPlanProperties(t *testing.T) {
 	storetest.SampleChecks(t, "30")
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,16 +157,16 @@ func truncate(t *rapid.T, s *record.Session) {
 	}
 }
 
-// wantOnlyNamedChanges checks that each changed or removed record is the record of a diagnosis, or a part of a message
-// that a diagnosis is about. A new record is in such a message, or where the fix of a loop or of a lost prompt puts it.
-// A fix that changes a record other than the one with the finding names that record: thinking of the same step that
-// moves to the front in a loop, and the prompt without content before an answer that has lost its prompt.
+// wantOnlyNamedChanges checks that each changed or removed record is the record of a finding, or a part of a message
+// that a finding is about. A new record is in such a message, or the fix of a loop or of a lost prompt inserts it. A
+// fix that changes another record than the finding's names it: thinking that moves to the front of its step in a loop,
+// and the prompt without content before an answer that has lost its prompt.
 func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosis, r Result) {
 	for _, o := range r.Plan.Ops {
 		about := func(d repair.Diagnosis) bool {
 			whole := d.Ref.Kind == change.KindMessage || o.Pre == nil
 			if o.Pre == nil && (d.Rule == "R3" || d.Rule == "R4" || d.Rule == "R16") {
-				return true // the loop is closed after its last call, the prompt is inserted before
+				return true // the end of a loop, or a prompt before the answer
 			}
 			return d.Ref == o.Ref || whole && d.Ref.Message == o.Ref.Message
 		}
@@ -172,7 +177,7 @@ func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosi
 			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, hasPrompt)
 		}
 		if !slices.ContainsFunc(append(found, r.Fixed...), about) && !slices.ContainsFunc(r.Fixed, named) {
-			t.Fatalf("%s %s, which no diagnosis is about: %s; fixed %s\n%s", o.Verb(), o.Ref, summary(found), summary(r.Fixed), records(s))
+			t.Fatalf("the plan will %s %s, which no finding is about: %s; fixed %s\n%s", o.Verb(), o.Ref, summary(found), summary(r.Fixed), records(s))
 		}
 	}
 }
@@ -191,14 +196,14 @@ func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
 	for _, m := range after.Messages {
 		for _, p := range m.Parts {
 			if p.IsThinking() && !previous[strip(p)] {
-				t.Fatalf("thinking that was not there: %s", p.Data)
+				t.Fatalf("the plan adds thinking: %s", p.Data)
 			}
 		}
 	}
 }
 
-// TestRepairedIsAccepted compares diagnosis and fix with the provider's rules: the provider accepts a session without
-// broken findings, and a repaired one. The independent rendering is for versions that do not move calls.
+// TestRepairedIsAccepted: the strict endpoint accepts a session without broken findings, and a repaired one. The
+// request is rendered by [endpointRequest], for versions that do not move calls.
 func TestRepairedIsAccepted(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +212,7 @@ func TestRepairedIsAccepted(t *testing.T) {
 		ds := diagnosed(s, Options{Now: now, Version: "1.1.53"})
 		broken := slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 		if rules := refusedRules(s); len(rules) > 0 && !broken {
-			t.Fatalf("refused by %v, told %q\n%s", rules, summary(ds), records(s))
+			t.Fatalf("refused by %v, found %q\n%s", rules, summary(ds), records(s))
 		}
 		for _, latent := range []bool{false, true} {
 			r, err := Plan(s, Request{Options: Options{Now: now, Version: "1.1.53"}, Latent: latent})
@@ -224,6 +229,7 @@ func TestRepairedIsAccepted(t *testing.T) {
 	})
 }
 
+// hasPrompt reports whether a part is content of a prompt.
 func hasPrompt(p record.Part) bool {
 	return p.Sent() || p.Type == record.TypeFile || p.Type == "compaction" || p.Type == "subtask"
 }

@@ -44,8 +44,7 @@ func wantVerdict(t *testing.T, h *opencode.Home, st stored, want string) {
 	}
 }
 
-// testFix fixes a session of the real program. Before the fix a prompt is refused with the verdict, after it a prompt
-// is answered.
+// testFix fixes a session of the real program. A prompt has the verdict before the fix, and is answered after it.
 func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*record.Session, finding) []repair.Fix) {
 	t.Helper()
 	h, st := realHome(t, version, apply)
@@ -53,7 +52,7 @@ func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code 
 	before := st.load()
 	after := applyFixes(before, code, fixes)
 	if after == nil {
-		t.Fatal("no fix fixes it")
+		t.Fatalf("no fix removes %s", code)
 	}
 	st.wantUndone(before, after)
 	st.apply(change.Diff(before.AllRecords, after.AllRecords))
@@ -61,8 +60,8 @@ func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code 
 	wantVerdict(t, h, st, opencode.Alive)
 }
 
-// Versions that order messages by id answer no prompt in a session from before the id clock wrapped. After the repair
-// they do.
+// TestRealClock: versions that order messages by id answer no prompt in a session with ids from before the wrap of the
+// clock. After the repair they answer.
 func TestRealClock(t *testing.T) {
 	for version, name := range damage.Versions[:2] {
 		for what, n := range map[string]int{"all": damage.Goodbye, "some": damage.Hello} {
@@ -80,21 +79,21 @@ func TestRealClock(t *testing.T) {
 	}
 }
 
-// A conversation that starts with an answer is refused, and is accepted after the repair.
+// TestRealFirstPrompt: a conversation that starts with an answer is refused, and is accepted after the repair.
 func TestRealFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
-		t.Run(name, func(t *testing.T) { testFix(t, version, dropMessage(1), "R16", "R16", allFixes) })
+		t.Run(name, func(t *testing.T) {
+			testFix(t, version, func(s damage.Store) { dropMessages(s, damage.FirstPrompt) }, "R16", "R16", allFixes)
+		})
 	}
 }
 
-// A prompt that is lost in the middle is not a finding.
+// TestRealLostPrompt: a prompt that is lost in the middle is not a finding.
 func TestRealLostPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		t.Run(name, func(t *testing.T) {
 			h, st := realHome(t, version, func(s damage.Store) {
-				messages, _ := s.Records()
-				s.Drop(damage.Parts(s, damage.SecondPrompt, "text")[0])
-				s.Drop(messages[damage.SecondPrompt])
+				dropMessages(s, damage.SecondPrompt)
 			})
 			wantVerdict(t, h, st, opencode.Alive)
 			if counts, _ := faults(st.load(), ""); len(counts) > 0 {

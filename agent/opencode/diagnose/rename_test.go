@@ -9,7 +9,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestRename gives parts invalid ids. A repair must give each a valid id, and every version must accept the session.
+// TestRename: a part with an invalid id gets its former id and position again, and every version accepts the session.
 func TestRename(t *testing.T) {
 	for i, version := range damage.Versions {
 		healthy, _ := violationCounts(fromStore(t, i, unchanged), render.Profiles())
@@ -27,13 +27,13 @@ func TestRename(t *testing.T) {
 			m.Insert(record.NewPart(r))
 			after := firstHolding(t, s, healthy, recordFixes(&simulation{s: s}, finding{Code: render.FailureScreen, Ref: to}), render.Profiles())
 			if after == nil || string(after.Messages[damage.Hello].Parts[2].Data) != string(p.Data) || after.Messages[damage.Hello].Parts[2].ID != p.ID {
-				t.Errorf("%s: a part called %s is not back at its place", version, to.Part)
+				t.Errorf("%s: the part with the id %s does not get its former id and position", version, to.Part)
 			}
 		}
 	}
 }
 
-// TestRenamePlace checks the new id of a part without a visible id.
+// TestRenamePlace: a part whose invalid id contains no valid one gets an id that sorts to its position.
 func TestRenamePlace(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// endpointRequest returns the request that OpenCode sends for a session and one more prompt. It uses no code of this
-// package, but follows docs/opencode.md, "What becomes of a record in the request".
+// endpointRequest returns the request that OpenCode sends for a session and one more prompt. It uses no product code,
+// and follows docs/opencode.md, "What becomes of a record in the request".
 func endpointRequest(s *record.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}
 	add := func(role string, c endpoint.Content) {
@@ -59,8 +59,8 @@ func promptContent(parts []record.Part) (c endpoint.Content) {
 	return c
 }
 
-// stepContent returns a step's turn and the turn of its results. any reports whether the turn is sent, even without
-// content: unsigned reasoning is dropped late.
+// stepContent returns the content of a step and of its results. any reports whether the step is sent, even without
+// content: OpenCode removes unsigned reasoning after it has built the message.
 func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool) {
 	for _, p := range step {
 		switch {
@@ -78,7 +78,7 @@ func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool
 	return blocks, results, any
 }
 
-// refused lists the rules that the session breaks, of the rules that this package has findings for.
+// refusedRules returns the rules that the session breaks, of the rules that endpointRequest is made for.
 func refusedRules(s *record.Session) []string {
 	var rules []string
 	for _, v := range endpoint.Violations(endpointRequest(s)) {
@@ -89,6 +89,8 @@ func refusedRules(s *record.Session) []string {
 	return rules
 }
 
+// TestRender: the endpoint refuses the rendered request of a damaged session, so the other tests of refusedRules can
+// fail.
 func TestRender(t *testing.T) {
 	for _, c := range []struct {
 		name string

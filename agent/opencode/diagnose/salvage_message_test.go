@@ -9,7 +9,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// TestSalvagedRole checks the role that a message without bytes gets.
+// TestSalvagedRole: a message without readable data gets the role that its remaining data, its parts and its neighbours
+// show.
 func TestSalvagedRole(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -26,7 +27,7 @@ func TestSalvagedRole(t *testing.T) {
 		{"a call last", build(user(hi), calling(stepStart, hi, stepFinish, stepStart, bash), answer(hi)), 1, "", "assistant", "stop"},
 		{"a call in the first step", build(user(hi), answer(stepStart, bash, stepFinish, stepStart, hi)), 1, "", "assistant", "stop"},
 		{"no parts, after an answer", build(user(hi), answer(hi), user()), 2, "", "user", ""},
-		{"it says so itself", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","role":"assistant","ti`, "assistant", "stop"},
+		{"in its own data", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","role":"assistant","ti`, "assistant", "stop"},
 		{"a field of an answer's", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","parentID":"msg_01","ro`, "assistant", "stop"},
 	} {
 		m := &c.s.Messages[c.lost]
@@ -34,12 +35,12 @@ func TestSalvagedRole(t *testing.T) {
 		fixes := recordFixes(&simulation{s: s}, finding{Code: render.FailureUnreadable, Ref: m.Ref})
 		got := edited(t, s, fixes[0]).Message(m.ID)
 		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
-			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
+			t.Errorf("%s: %q becomes %+v, want role %s, finish %q", c.name, c.left, got, c.want, c.after)
 		}
 	}
 }
 
-// TestSalvagedTime checks the time that a message without bytes gets from its neighbours: the message keeps its place.
+// TestSalvagedTime: a message without readable data gets its time from its neighbours, and keeps its place.
 func TestSalvagedTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -47,9 +48,9 @@ func TestSalvagedTime(t *testing.T) {
 		lost int
 		want int64
 	}{
-		{"of the one before", build(user(hi), answer(hi), user(hi)), 1, 1000},
-		{"of the one before that took longer", build(user(hi), turn{"assistant", `"finish":"stop","time":{"created":2000,"completed":2800}`, []string{hi}}, user(hi)), 2, 2000},
-		{"of the first", build(user(hi), answer(hi)), 0, 2000},
+		{"from the message before", build(user(hi), answer(hi), user(hi)), 1, 1000},
+		{"from the message before, which ended later", build(user(hi), turn{"assistant", `"finish":"stop","time":{"created":2000,"completed":2800}`, []string{hi}}, user(hi)), 2, 2000},
+		{"from the message after", build(user(hi), answer(hi)), 0, 2000},
 	} {
 		m := &c.s.Messages[c.lost]
 		ref := m.Ref
@@ -61,13 +62,14 @@ func TestSalvagedTime(t *testing.T) {
 	}
 }
 
-// TestSessionInfo cuts the session's own file after each of its bytes.
+// TestSessionInfo cuts the session's own file after each of its bytes. The fix rebuilds it with all readable values,
+// and changes nothing else.
 func TestSessionInfo(t *testing.T) {
 	s := fromStore(t, 0, unchanged)
 	whole := s.Info
 	f := finding{Code: "session", Ref: whole.Ref}
 	if fixes := sessionInfoFixes(draftOf(s).c, f); len(fixes) > 0 {
-		t.Errorf("%d fixes for a session that is in order", len(fixes))
+		t.Errorf("%d fixes for a healthy session", len(fixes))
 	}
 	for n := range len(whole.Data) {
 		broken := s.Clone()
@@ -84,13 +86,13 @@ func TestSessionInfo(t *testing.T) {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
 		if again := sessionInfoFixes(draftOf(got).c, f); len(again) > 0 {
-			t.Fatalf("cut at %d, fixed, and again: %s", n, again[0].Text)
+			t.Fatalf("cut at %d: a second fix: %s", n, again[0].Text)
 		}
 		wantOthersUnchanged(t, s, got, whole.Ref)
 	}
 }
 
-// TestPartialRevert: a revert that is only partly readable is removed, because it could mean something else.
+// TestPartialRevert: a revert that is only partly readable is removed, because its meaning is unknown.
 func TestPartialRevert(t *testing.T) {
 	s := fromStore(t, 0, unchanged)
 	data, err := jsonedit.Set(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")

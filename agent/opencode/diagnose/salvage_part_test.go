@@ -20,8 +20,8 @@ import (
 // cutMessages are messages of a fixture that together have every kind of content; the other messages are similar.
 var cutMessages = []int{damage.FirstPrompt, damage.OneCall, damage.SecondPrompt, damage.Hello, damage.Goodbye}
 
-// TestSalvageAtEveryByte cuts the records of the fixtures after each of their
-// bytes.
+// TestSalvageAtEveryByte cuts each record of some messages after each of its bytes; a plain run cuts it after JSON
+// delimiters. A fix keeps every complete member, changes no other record, and adds no finding.
 func TestSalvageAtEveryByte(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 				if r.Ref.Kind == change.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
 					continue
 				}
-				done := map[string]bool{} // by the result of the first fix
+				done := map[string]bool{} // results of the first fix that were tested
 				for n := range len(r.Data) {
 					if !storetest.AllCases() && n > 0 && !strings.ContainsRune(`{}[]:,`, rune(r.Data[n-1])) {
 						continue
@@ -61,8 +61,8 @@ func TestSalvageAtEveryByte(t *testing.T) {
 	}
 }
 
-// wantCompleteKept checks that the fixed call has every member that is complete in the first n bytes of a tool's
-// record, and that the fix writes no signature.
+// wantCompleteKept checks that a fixed call has the members that are complete in the first n bytes of its record, and
+// that no fixed part is signed thinking.
 func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n int, f repair.Fix) {
 	t.Helper()
 	d := draftOf(broken)
@@ -89,12 +89,11 @@ func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n 
 	}
 }
 
-// TestDamagedRecords puts every kind of damage into a part and into a message. A plan that changes only that record
-// must fix it.
+// TestDamagedRecords: a plan that changes only the damaged record fixes every kind of damage to a part or a message.
 func TestDamagedRecords(t *testing.T) {
 	damages := []struct {
 		name  string
-		whole bool // nothing is lost
+		whole bool // the data is complete, so nothing is lost
 		as    func(change.Record) change.Record
 	}{
 		{"no bytes", false, to("")},
@@ -138,7 +137,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestRecordOfUnknownBytes: a record that cannot be opened is not changed.
+// TestRecordOfUnknownBytes: a record that cannot be opened has no fix.
 func TestRecordOfUnknownBytes(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	for _, r := range []*change.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
@@ -146,13 +145,13 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		f := finding{Code: render.FailureUnreadable, Ref: r.Ref}
 		if n := len(recordFixes(&simulation{s: s}, f)); n > 0 {
-			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
+			t.Errorf("%d fixes for %s, which cannot be opened", n, r.Ref)
 		}
 		*r = previous
 	}
 }
 
-// TestSalvagePart checks the rebuilt part, by its kind and the data that is left of it.
+// TestSalvagePart: a damaged part is rebuilt from the readable beginning of its data, or removed.
 func TestSalvagePart(t *testing.T) {
 	const ids = `"id":"prt_0202","sessionID":"ses_1","messageID":"msg_02",`
 	for _, c := range []struct{ name, left, want string }{
@@ -173,7 +172,7 @@ func TestSalvagePart(t *testing.T) {
 		{"a patch", `"type":"patch","hash":"x","files":["a"`, `"type":"patch","hash":"x","files":[]`},
 		{"the start of a step, without a kind", `"snapshot":"x`, ""},
 		{"an unknown kind", `"type":"novelty","x":1`, ""},
-		{"an unknown kind that is whole", `"type":"novelty","x":1}}`, `"type":"novelty","x":1`},
+		{"a complete part of an unknown kind", `"type":"novelty","x":1}}`, `"type":"novelty","x":1`},
 	} {
 		s := build(user(hi), answer(stepStart, "raw:{"+ids+c.left, done), user(hi))
 		p := s.Messages[1].Parts[1]
@@ -199,7 +198,8 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
-// TestDamagedParts: a plan fixes, with one op, a damage on which the real program fails.
+// TestDamagedParts: a plan with one op fixes a damage that makes the real program fail, for every version and with
+// thinking on and off.
 func TestDamagedParts(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {

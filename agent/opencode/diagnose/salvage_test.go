@@ -56,8 +56,8 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 	return counts, slices.Collect(maps.Values(faults))
 }
 
-// firstHolding tries fixes one after another on a broken session, until one leaves no finding that the healthy session
-// does not have. It returns the session after that fix.
+// firstHolding returns the broken session after the first fix that leaves no finding that the healthy session does not
+// have, nil if there is no such fix.
 func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []repair.Fix, profiles []render.Profile) *record.Session {
 	t.Helper()
 	for _, f := range fixes {
@@ -98,7 +98,7 @@ func truncated(s *record.Session, ref change.Ref, n int) *record.Session {
 	return c
 }
 
-// partOutline returns the member names of a record, which the length of its texts does not change.
+// partOutline returns the names of all members of a record.
 func partOutline(s *record.Session, ref change.Ref) string {
 	for r := range s.Records {
 		if r.Ref == ref {
@@ -140,6 +140,7 @@ func wantOthersUnchanged(t *testing.T, before, after *record.Session, but change
 	}
 }
 
+// to returns a damage that replaces the data of a record.
 func to(data string) func(change.Record) change.Record {
 	return func(r change.Record) change.Record { return damaged(r, data, 0) }
 }
@@ -154,6 +155,7 @@ func fixesFor(s *record.Session, ref change.Ref) []repair.Fix {
 	return recordFixes(&simulation{s: s}, f)
 }
 
+// edited returns the session after a fix.
 func edited(t *testing.T, s *record.Session, f repair.Fix) *record.Session {
 	t.Helper()
 	d := draftOf(s)

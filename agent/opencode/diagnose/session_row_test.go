@@ -70,8 +70,8 @@ func (s rowStore) withCell(c damage.Cell) *record.Session {
 	return s.load(s.session.ID)
 }
 
-// applyAndUndo applies a plan and its inverse to a store with the cell's value, and compares the table before and
-// after.
+// applyAndUndo applies ops and their inverse to a store with the cell's value. The error also reports a table that
+// differs from before.
 func (s rowStore) applyAndUndo(c damage.Cell, ops []change.Op) error {
 	s.t.Helper()
 	s.exec(c.Statement() + "; create table damaged as select * from session")
@@ -89,8 +89,9 @@ func (s rowStore) applyAndUndo(c damage.Cell, ops []change.Op) error {
 	return nil
 }
 
-// Each value of each column of the session's row has the verdict of the real program. If the program fails, a fix
-// changes only the row. For one value of each column, the fix and its undo are applied to the store.
+// TestSessionRow: each value of each column of the session's row is broken exactly if the real program fails. The fix
+// changes only the row. For one value of each column the fix and its undo are applied to the store. A plain run has one
+// value for each column and verdict.
 func TestSessionRow(t *testing.T) {
 	applied := map[string]bool{}
 	stores := map[string]rowStore{
@@ -105,7 +106,7 @@ func TestSessionRow(t *testing.T) {
 		}
 		tried[key] = true
 		s := stores[cell.Version].withCell(cell)
-		o := Options{Now: fixtureTime, Version: cell.Version}
+		o := Options{Now: now, Version: cell.Version}
 		ds := diagnosed(s, o)
 		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != damage.Alive) {
 			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Statement(), summary(ds), cell.Want)
@@ -128,7 +129,8 @@ func TestSessionRow(t *testing.T) {
 	}
 }
 
-// The row of the project is judged in the same way, and is not changed: other sessions share it.
+// TestProjectRow: a value in the project's row is broken exactly if the real program does not start with it. The row is
+// not changed, because other sessions share it.
 func TestProjectRow(t *testing.T) {
 	for version, archive := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
 		st := newRowStore(t, archive)
@@ -161,7 +163,7 @@ func TestProjectRow(t *testing.T) {
 		} {
 			s := st.withCell(damage.Cell{Column: "title", Value: "title; update project set " + c.value})
 			st.exec("delete from project; insert into project select * from project_whole")
-			o := Options{Now: fixtureTime, Version: version}
+			o := Options{Now: now, Version: version}
 			ds := diagnosed(s, o)
 			want := strings.Contains(c.broken, version)
 			if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != want {
@@ -178,8 +180,8 @@ func TestProjectRow(t *testing.T) {
 	}
 }
 
-// A project's file with an unexpected value stops 1.1.53. A file that cannot be parsed, or whose value is falsy in
-// JavaScript, is written again by the agent.
+// TestProjectFile: a project's file with an unexpected value stops 1.1.53. A file that cannot be parsed, or whose value
+// is false in JavaScript, is not broken: the agent writes it again.
 func TestProjectFile(t *testing.T) {
 	for data, broken := range map[string]bool{
 		`{"id":"global","worktree":"/","sandboxes":["/x"],"time":{}}`: false, `{"id":"global"}`: false, "\ufeff{\"id\":\"global\"}": false,
@@ -190,7 +192,7 @@ func TestProjectFile(t *testing.T) {
 	} {
 		s := fixture(t)
 		s.ProjectRow = change.Record{Ref: change.Ref{Kind: change.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
-		o := Options{Now: fixtureTime, Version: "1.1.53"}
+		o := Options{Now: now, Version: "1.1.53"}
 		ds := diagnosed(s, o)
 		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
 			t.Errorf("%s: Diagnose = %s, want broken: %t", data, summary(ds), broken)
@@ -202,7 +204,7 @@ func TestProjectFile(t *testing.T) {
 	}
 }
 
-// The fix that rebuilds a session's record in a tree warns that permission rules may be lost.
+// TestLostPermissionRules: the fix that rebuilds a session's record in a tree warns that permission rules may be lost.
 func TestLostPermissionRules(t *testing.T) {
 	s, o := damagedFixture(t, 0, nil)
 	s.Info.Data = s.Info.Data[:60]

@@ -8,14 +8,11 @@ import (
 	"mend/repair"
 )
 
-// A scan reports findings of the setting in use. Findings of other versions are reported on request. A fix must also
-// hold in the newest version and with thinking switched.
+// TestOneSetting: a scan reports findings of the setting in use, and findings of other versions on request. A fix is
+// checked in the version in use and the newest version, with thinking on and off.
 func TestOneSetting(t *testing.T) {
-	emptied := func() *simulation {
-		s := build(user(hi), answer(stepStart, thinking, `"type":"text","text":""`), user(hi))
-		return newSimulation(s, repair.Request{Options: repair.Options{Now: now, Version: "1.18.33"}}, Environment{})
-	}
-	one := emptied()
+	s := build(user(hi), answer(stepStart, thinking, `"type":"text","text":""`), user(hi))
+	one := newSimulation(s, repair.Request{Options: repair.Options{Now: now, Version: "1.18.33"}}, Environment{})
 	if len(one.settings) != 2 || one.settings[own].profile != render.ProfileFor("1.18.33") || one.settings[1].thinking == one.settings[own].thinking {
 		t.Errorf("the settings of the newest version are %d, want two with thinking on and off", len(one.settings))
 	}

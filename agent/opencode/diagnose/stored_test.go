@@ -104,13 +104,13 @@ func (st stored) apply(ops []change.Op) []change.Op {
 	return staged.Ops
 }
 
-// wantUndone stores the changed session and undoes the change: then every stored byte must be as before.
+// wantUndone stores the changed session, undoes the change, and checks that every stored byte is as before.
 func (st stored) wantUndone(before, after *record.Session) {
 	st.t.Helper()
 	damaged := st.snapshot()
 	ops := st.apply(change.Diff(before.AllRecords, after.AllRecords))
 	if diff := cmp.Diff(records(after), records(st.load())); diff != "" {
-		st.t.Errorf("what is stored is not what was planned (-want +got):\n%s", diff)
+		st.t.Errorf("the stored session differs from the plan (-want +got):\n%s", diff)
 	}
 	st.apply(change.Inverse(ops))
 	if diff := cmp.Diff(damaged, st.snapshot()); diff != "" {
@@ -147,8 +147,8 @@ func faults(s *record.Session, code string) (counts map[string]int, first findin
 	return counts, first
 }
 
-// applyFixes applies the first fix that removes the code and does not add findings of any code. It returns nil if there
-// is no such fix.
+// applyFixes returns the session after the first fix that removes the findings of a code and adds no finding, nil if
+// there is no such fix.
 func applyFixes(s *record.Session, code string, fixes func(*record.Session, finding) []repair.Fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {

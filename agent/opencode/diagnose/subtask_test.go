@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSubtask checks the subtasks that OpenCode runs before it answers the next prompt: the subtasks since the last
-// finished answer. They can be set aside.
+// TestSubtask: OpenCode runs the subtasks since the last finished answer before it answers the next prompt. Their
+// findings can be set aside.
 func TestSubtask(t *testing.T) {
 	const (
 		valid       = `"type":"subtask","prompt":"look around","description":"it","agent":"general"`
@@ -67,7 +67,7 @@ func TestSubtask(t *testing.T) {
 	}
 }
 
-// TestSubtaskIsRunning checks that a subtask is healthy while OpenCode runs it.
+// TestSubtaskIsRunning: a subtask is healthy while OpenCode runs it.
 func TestSubtaskIsRunning(t *testing.T) {
 	s := build(
 		user(hi), answer(stepStart, signed, hi), user(`"type":"subtask","prompt":"look around","description":"it","agent":"general"`),

@@ -6,12 +6,13 @@ import (
 	"mend/repair"
 )
 
-// Thinking that is not the agent's own signed thinking.
+// Thinking in other forms than the agent's signed reasoning.
 const (
 	thinking = `"type":"thinking","thinking":"hm","signature":"sig"`
 	redacted = `"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"abc"}},"time":{"start":1,"end":2}`
 )
 
+// TestThinkingOrder: thinking that is last or after a call moves to the front of its step, or the turn is ended.
 func TestThinkingOrder(t *testing.T) {
 	runFixes(t, []fixCase{
 		{name: "healthy", turn: answer(stepStart, signed, hi, bash, stepFinish)},
@@ -35,7 +36,7 @@ func TestThinkingOrder(t *testing.T) {
 			found: "broken thinking_block_order msg_02/prt_0206; note thinking_block_order msg_02/prt_0204",
 			want: []string{
 				signed, stepStart, "prt_0202_0206|" + signed, "prt_0203|" + hi, "prt_0204|" + signed2, "prt_0205|" + bash,
-				"prt_0206_mend|" + stepStart, "prt_0206_mend_1|" + held,
+				"prt_0206_mend|" + stepStart, "prt_0206_mend_1|" + placeholder,
 			},
 		},
 		{
@@ -44,7 +45,7 @@ func TestThinkingOrder(t *testing.T) {
 			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0205; broken thinking_block_order msg_02/prt_0207; broken tool_result_missing msg_02/prt_0208; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208",
 			want: []string{
 				stepStart, signed, "prt_0202_0204|" + signed, "prt_0202_0205|" + signed, "prt_0202_0207|" + signed, "prt_0203|" + bash, "prt_0206|" + bash2,
-				"prt_0209|" + stepStart, "prt_0210|" + callPart(3, callStates[0]), "prt_0210_mend|" + stepStart, "prt_0210_mend_1|" + held,
+				"prt_0209|" + stepStart, "prt_0210|" + callPart(3, callStates[0]), "prt_0210_mend|" + stepStart, "prt_0210_mend_1|" + placeholder,
 			},
 		},
 		{
@@ -60,7 +61,7 @@ func TestThinkingOrder(t *testing.T) {
 		{name: "between content, other thinking leads", turn: answer(stepStart, signed, hi, signed2, done)},
 		{name: "between content", turn: answer(stepStart, hi, signed, done), found: "note thinking_block_order msg_02/prt_0203"},
 		{
-			name: "between content, asked for", turn: answer(stepStart, hi, signed, done), req: byClass,
+			name: "between content, on request", turn: answer(stepStart, hi, signed, done), req: byClass,
 			found: "note thinking_block_order msg_02/prt_0203",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2, "prt_0204|" + done},
 		},
@@ -72,14 +73,15 @@ func TestThinkingOrder(t *testing.T) {
 		{
 			name: "no room for an id: the placeholder after it", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
 			found: "broken thinking_block_order msg_02/prt_0203",
-			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi, "prt_0203|" + signed, "prt_0203_mend|" + held},
+			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi, "prt_0203|" + signed, "prt_0203_mend|" + placeholder},
 		},
 	})
 }
 
+// TestThinkingOrderByKind: redacted and older thinking moves as signed thinking does. Unsigned thinking is not sent.
 func TestThinkingOrderByKind(t *testing.T) {
 	runFixes(t, []fixCase{
-		{name: "unsigned: it is left out, wherever it stands", turn: answer(stepStart, hi, unsigned), req: byClass},
+		{name: "unsigned", turn: answer(stepStart, hi, unsigned), req: byClass},
 		{
 			name: "redacted", turn: answer(stepStart, hi, redacted),
 			found: "broken thinking_block_order msg_02/prt_0203",
@@ -93,7 +95,8 @@ func TestThinkingOrderByKind(t *testing.T) {
 	})
 }
 
-// THK-08 and THK-09: upstream never changes the newest answer. The provider refuses only a change in an open tool loop.
+// TestThinkingOrderByMessage: thinking of the newest answer moves unless its tool loop is open; the provider refuses
+// only a change there. oh-my-opencode never changes the newest answer (THK-08 and THK-09 of its tests).
 func TestThinkingOrderByMessage(t *testing.T) {
 	runFixes(t, []fixCase{
 		{
@@ -109,7 +112,7 @@ func TestThinkingOrderByMessage(t *testing.T) {
 		},
 		{
 			name: "newest, loop open", turn: calling(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
-			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0203_mend|" + stepStart, "prt_0203_mend_1|" + held},
+			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0203_mend|" + stepStart, "prt_0203_mend_1|" + placeholder},
 		},
 		{
 			name: "newest, finished", turn: answer(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
@@ -125,30 +128,31 @@ func TestThinkingOrderByMessage(t *testing.T) {
 // hi2 is the text in its old place, although the number of parts before it has changed.
 const hi2 = "prt_0202|" + hi
 
+// TestThinkingDisabled: thinking is removed on request, except in an open tool loop.
 func TestThinkingDisabled(t *testing.T) {
 	runFixes(t, []fixCase{
-		{name: "not asked for", turn: answer(stepStart, signed, hi)},
+		{name: "without a request", turn: answer(stepStart, signed, hi)},
 		{
-			name: "asked for", turn: answer(stepStart, signed, hi, unsigned), found: "", req: strip,
+			name: "on request", turn: answer(stepStart, signed, hi, unsigned), found: "", req: strip,
 			want: []string{stepStart, "prt_0203|" + hi},
 		},
 		{
-			name: "nothing else there", turn: answer(stepStart, signed, signed2, stepFinish), found: "broken empty_content_message msg_02/prt_0203", req: strip,
-			want: []string{stepStart, "prt_0203|" + held, "prt_0204|" + stepFinish},
+			name: "no other content", turn: answer(stepStart, signed, signed2, stepFinish), found: "broken empty_content_message msg_02/prt_0203", req: strip,
+			want: []string{stepStart, "prt_0203|" + placeholder, "prt_0204|" + stepFinish},
 		},
 		{
-			name: "blank text there", turn: answer(stepStart, signed, blank), found: "broken empty_content_message msg_02/prt_0203", req: strip,
-			want: []string{stepStart, "prt_0203|" + held},
+			name: "only a blank text", turn: answer(stepStart, signed, blank), found: "broken empty_content_message msg_02/prt_0203", req: strip,
+			want: []string{stepStart, "prt_0203|" + placeholder},
 		},
 		{name: "loop open", turn: calling(stepStart, signed, bash), after: []turn{}, req: strip},
 		{name: "left out", turn: failed("APIError", signed, hi), req: strip},
 	})
 }
 
-// Thinking with Anthropic's signature is not encrypted reasoning of another provider.
+// TestSignedIsNotEncrypted: thinking with Anthropic's signature is not encrypted reasoning of another provider.
 func TestSignedIsNotEncrypted(t *testing.T) {
 	r := plan(t, build(user(hi), answer(signed, hi)), Request{Classes: []repair.Class{repair.EncryptedReasoning}})
 	if len(r.Fixed)+len(r.Unfixable) != 0 {
-		t.Errorf("Plan fixes %s, not %s; want nothing", summary(r.Fixed), summary(r.Unfixable))
+		t.Errorf("Plan fixes %s, cannot fix %s; want nothing", summary(r.Fixed), summary(r.Unfixable))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"mend/repair"
 )
 
-// The class of each rule has a tier, and a class that is only reported has no fix.
+// TestTiers: the class of each rule has a tier, and a class that is only reported has no fix.
 func TestTiers(t *testing.T) {
 	for _, code := range rules().Codes() {
 		r := rules().Rule(code)

@@ -9,6 +9,7 @@ import (
 	"mend/repair"
 )
 
+// TestCallID: a call without an id gets an id that no other call has.
 func TestCallID(t *testing.T) {
 	bad := strings.Replace(bash, "toolu_1", "", 1)
 	taken := strings.Replace(bash, "toolu_1", "call_0202", 1)
@@ -17,8 +18,8 @@ func TestCallID(t *testing.T) {
 		turns []turn
 		want  []string // the ids of the calls afterwards
 	}{
-		{"its own", []turn{user(hi), answer(stepStart, bad, stepStart, done)}, []string{"call_0202"}},
-		{"another has it", []turn{user(hi), answer(stepStart, bad, stepStart, done), user(hi), answer(stepStart, taken, stepStart, done)}, []string{"call_0202_mend", "call_0202"}},
+		{"from its part's id", []turn{user(hi), answer(stepStart, bad, stepStart, done)}, []string{"call_0202"}},
+		{"another call has that id", []turn{user(hi), answer(stepStart, bad, stepStart, done), user(hi), answer(stepStart, taken, stepStart, done)}, []string{"call_0202_mend", "call_0202"}},
 	} {
 		r := plan(t, build(c.turns...), Request{})
 		var got []string
@@ -35,6 +36,7 @@ func TestCallID(t *testing.T) {
 	}
 }
 
+// TestCallInput: the input of a call that is not an object is parsed from its text, or wrapped in an object.
 func TestCallInput(t *testing.T) {
 	for _, c := range []struct{ name, input, want, fix string }{
 		{"the text of an object", `"{\"command\":\"x\"}"`, `{"command":"x"}`, "parsed from text"},
@@ -46,11 +48,12 @@ func TestCallInput(t *testing.T) {
 		r := plan(t, build(user(hi), answer(stepStart, strings.Replace(bash, `{"command":"x"}`, c.input, 1), stepStart, done)), Request{})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "input")
 		if string(got) != c.want || len(r.Fixed) == 0 || !strings.Contains(r.Fixed[0].Fix, c.fix) {
-			t.Errorf("%s: Plan makes of the input %s %s (%+v), want %s", c.name, c.input, got, r.Fixed, c.want)
+			t.Errorf("%s: the input %s becomes %s (%+v), want %s", c.name, c.input, got, r.Fixed, c.want)
 		}
 	}
 }
 
+// TestLostCallNames: the reason of a finding names the tool and the call.
 func TestLostCallNames(t *testing.T) {
 	for _, c := range []struct{ between, want string }{
 		{done, "A text follows the bash call toolu_1 in the same step"},

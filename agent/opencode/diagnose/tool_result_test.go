@@ -14,8 +14,8 @@ func state(members string) string {
 	return `"type":"tool","callID":"toolu_1","tool":"bash","state":{` + members + `}`
 }
 
-// The cases TRM of oh-my-opencode's tests. TRM-02, TRM-08, TRM-10 and TRM-11 are left out: they are about prompts that
-// upstream sends and answers that it fetches, while mend corrects the store and sends nothing.
+// TestToolResult: a call that never ended is marked as failed, with its input and times. The cases are TRM of
+// oh-my-opencode's tests without TRM-02, TRM-08, TRM-10 and TRM-11, which are about prompts that it sends.
 func TestToolResult(t *testing.T) {
 	const cancelled = `"error":"Operation cancelled by user (ESC pressed)"`
 	runFixes(t, []fixCase{
@@ -81,6 +81,7 @@ func TestToolResult(t *testing.T) {
 	})
 }
 
+// TestToolResultKeepsWhiteSpace: the fix of a call keeps the white space and the numbers of its record.
 func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	const in = "{\n  \"id\": \"prt_x\",\n  \"sessionID\": \"ses_1\",\n  \"messageID\": \"msg_02\",\n  \"type\": \"tool\",\n  \"callID\": \"toolu_1\",\n  \"tool\": \"bash\",\n" +
 		"  \"state\": {\n    \"status\": \"pending\",\n    \"input\": {\n      \"n\": 1e2\n    },\n    \"raw\": \"\"\n  },\n  \"new\": [ 1,2 ]\n}"
@@ -93,7 +94,7 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	}
 }
 
-// A row has its ids in columns, and a repair increases its time_updated.
+// TestToolResultInARow: the fix of a call in a row changes its data, which has no ids.
 func TestToolResultInARow(t *testing.T) {
 	s := build(user(hi), calling())
 	cols := change.NewCols(
@@ -115,6 +116,7 @@ func TestToolResultInARow(t *testing.T) {
 	}
 }
 
+// TestWhyIsASentence: the reason of a finding names the tool, and the call or the part.
 func TestWhyIsASentence(t *testing.T) {
 	for _, c := range []struct {
 		turn turn
@@ -129,7 +131,7 @@ func TestWhyIsASentence(t *testing.T) {
 		}
 		for _, d := range ds {
 			if (d.Fix == "") == (d.WhyNot == "") || strings.Contains(d.Why, "%!") {
-				t.Errorf("%v has both or none of fix and reason", d)
+				t.Errorf("%v has a fix and a reason against it, or neither", d)
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func uncompact(s *record.Session, r repair.UncompactRequest, e Environment) (rep
 	return repair.Uncompact(s.ID, New(s, repair.Request{Options: r.Options, Force: r.Force}, e), r)
 }
 
-// TestTrim checks which outputs are marked as cleared, in which order, and that only a time is added.
+// TestTrim: outputs are marked as cleared, copies and large ones first, until the goal is reached. Only a time is
+// added.
 func TestTrim(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -48,10 +49,10 @@ func TestTrim(t *testing.T) {
 	}{
 		{"as much as possible", repair.TrimRequest{}, "read 2000 copy, read 5000, bash 3000, task 2250, read 2000, bash 1000"},
 		{"newest turns stay", repair.TrimRequest{KeepTurns: 2}, "read 2000 copy, bash 3000, task 2250, read 2000, bash 1000"},
-		{"more turns than there are", repair.TrimRequest{KeepTurns: 9}, ""},
+		{"more turns than the session has", repair.TrimRequest{KeepTurns: 9}, ""},
 		{"protected tools", repair.TrimRequest{KeepTurns: 2, Protected: []string{"task", "read"}}, "bash 3000, bash 1000"},
 		{"a goal", repair.TrimRequest{Goal: 11_500}, "read 2000 copy, read 5000"},
-		{"a part of the window", repair.TrimRequest{Percent: 50}, "read 2000 copy, read 5000"},
+		{"half of the window", repair.TrimRequest{Percent: 50}, "read 2000 copy, read 5000"},
 		{"small by the estimate", repair.TrimRequest{Percent: 100}, ""},
 		{"small by the estimate, and the provider refuses it", repair.TrimRequest{Percent: 85, TooLong: true}, "read 2000 copy, read 5000"},
 		{"small already", repair.TrimRequest{Goal: 100_000}, ""},
@@ -75,14 +76,14 @@ func TestTrim(t *testing.T) {
 				t.Errorf("outputs %q, want %q", strings.Join(got, ", "), c.outputs)
 			}
 			if records(s) != before {
-				t.Error("the session itself changed")
+				t.Error("Trim changed its input")
 			}
 			if len(r.Plan.Ops) != len(r.Outputs) || len(got) > 0 && r.After >= r.Before {
 				t.Errorf("%d ops for %d outputs; %d tokens before, %d after", len(r.Plan.Ops), len(r.Outputs), r.Before, r.After)
 			}
 			for _, op := range r.Plan.Ops {
 				if got := strings.Replace(string(op.Post.Data), `,"compacted":4`, "", 1); got != string(op.Pre.Data) {
-					t.Errorf("%s: more than a time was changed: %.200s", op.Ref, op.Post.Data)
+					t.Errorf("%s: more than a time changed: %.200s", op.Ref, op.Post.Data)
 				}
 			}
 		})
@@ -99,7 +100,7 @@ func text(words int) string {
 	return fmt.Sprintf(`"type":"text","text":"Begin %s end"`, strings.Repeat("wörd", words))
 }
 
-// TestTrimHard checks which files and texts are removed, after the outputs, and what stays.
+// TestTrimHard: with Hard, large files and texts are removed after the outputs, until the goal is reached.
 func TestTrimHard(t *testing.T) {
 	s := build(
 		user(hi, attachment("big.pdf", "application/pdf", 40_000), attachment("small.pdf", "application/pdf", 400)),
@@ -137,7 +138,7 @@ func TestTrimHard(t *testing.T) {
 				t.Errorf("removed %q and %d outputs, want %q and %d; %d tokens of %d", strings.Join(got, ", "), len(r.Outputs), c.removed, c.outputs, r.After, r.Before)
 			}
 			if records(s) != before {
-				t.Error("the session itself changed")
+				t.Error("Trim changed its input")
 			}
 			if len(r.Plan.Ops) != len(r.Outputs)+len(r.Removed) {
 				t.Errorf("%d ops", len(r.Plan.Ops))
@@ -155,8 +156,8 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestTrimBeforeCompaction trims a session in which the agent has to compact first: in newer versions the request for
-// the compaction is one text, and the outputs are in the request after it.
+// TestTrimBeforeCompaction: if the agent has to compact first, the outputs before the compaction are trimmed. In newer
+// versions the request for the compaction is one text.
 func TestTrimBeforeCompaction(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		s := build(
@@ -170,7 +171,7 @@ func TestTrimBeforeCompaction(t *testing.T) {
 	}
 }
 
-// TestTrimAfterFailedCompaction sets aside turns that are before the summary of a failed compaction: such a summary
+// TestTrimAfterFailedCompaction: turns before the summary of a failed compaction are set aside, because such a summary
 // replaces nothing.
 func TestTrimAfterFailedCompaction(t *testing.T) {
 	for _, c := range []struct {
@@ -192,7 +193,7 @@ func TestTrimAfterFailedCompaction(t *testing.T) {
 	}
 }
 
-// TestTrimAgain checks that cleared outputs are not marked again.
+// TestTrimAgain: cleared outputs are not marked again.
 func TestTrimAgain(t *testing.T) {
 	s := longSession()
 	for i := range s.Messages {
@@ -218,7 +219,7 @@ func compactedSession(old ...turn) *record.Session {
 		user(hi), answer(stepStart, done, stepFinish))...)
 }
 
-// TestUncompact checks that the messages before a compaction are sent again, and that their broken findings are fixed.
+// TestUncompact: the messages before a compaction are sent again, and their broken findings are fixed.
 func TestUncompact(t *testing.T) {
 	r, err := uncompact(compactedSession(user(hi), answer(stepStart, done, stepFinish), user(hi), answer(blank)), repair.UncompactRequest{Options: repair.Options{Version: "1.18.33"}}, window(0))
 	if err != nil {
@@ -239,7 +240,8 @@ func TestUncompact(t *testing.T) {
 	}
 }
 
-// TestUncompactRefused checks the reasons not to remove a compaction.
+// TestUncompactRefused: a compaction is not removed if there is none, if it is unfinished, or if the session would be
+// too large. Trim makes room.
 func TestUncompactRefused(t *testing.T) {
 	if _, err := uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("without a compaction: %v", err)

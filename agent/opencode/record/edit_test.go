@@ -46,8 +46,8 @@ func TestInjectText(t *testing.T) {
 	}
 }
 
-// TestNewPartDerives: a new part has the columns of the other parts, and the times of its message. A new file has no white
-// space, even if the other files have some.
+// TestNewPartDerives: a new part has the columns of the other parts, and the times of its message. A new file has no
+// white space, even if the other files have some.
 func TestNewPartDerives(t *testing.T) {
 	s := talk("user text", "assistant")
 	s.Messages[0].Parts[0].Data = []byte("{\n\t\"id\" : \"prt_i00\"\n}\n")
@@ -79,8 +79,8 @@ func TestNewPartDerives(t *testing.T) {
 
 // TestMoveThinkingFirst: thinking moves to the front of its step; only its id changes. The cases are THK of
 // oh-my-opencode's tests, where thinking is copied from an earlier message. THK-08 and THK-09, about the newest answer,
-// are in package diagnose; THK-03 (a backend that does not answer) and THK-11 (a file in the place of a folder) are in the
-// tests of the stores.
+// are in package diagnose; THK-03 (a backend that does not answer) and THK-11 (a file in the place of a folder) are in
+// the tests of the stores.
 func TestMoveThinkingFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, part, want string // want "" for an error

@@ -9,8 +9,8 @@ import (
 	"mend/change"
 )
 
-// talk returns a session made from messages of the form "role part part …"; the names of parts are keys of kinds. Message
-// n is msg_n with the parts prt_in0, prt_in1, ….
+// talk returns a session made from messages of the form "role part part …"; the names of parts are keys of kinds.
+// Message n is msg_n with the parts prt_in0, prt_in1, ….
 func talk(messages ...string) *Session {
 	s := &Session{Head: change.Head{ID: "ses_1"}}
 	for n, spec := range messages {

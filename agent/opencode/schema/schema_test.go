@@ -71,8 +71,8 @@ func paths(v js.Value, above []string) (all [][]string) {
 	return all
 }
 
-// TestDerivationsAgree: the functions that use the table agree: a completed record is valid, and completing it again does
-// not change it.
+// TestDerivationsAgree: the functions that use the table agree: a completed record is valid, and completing it again
+// does not change it.
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
 	check := func(r string, data []byte) {

@@ -8,8 +8,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRootsFrom: the root is found from a folder above or below it. A folder that only may be a root needs to be named by
-// the user.
+// TestRootsFrom: the root is found from a folder above or below it. A folder that only may be a root needs to be named
+// by the user.
 func TestRootsFrom(t *testing.T) {
 	base := storetest.FastDir(t)
 	for _, p := range []string{

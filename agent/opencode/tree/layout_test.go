@@ -8,8 +8,8 @@ import (
 	"mend/change"
 )
 
-// TestPath: a ref has the path of its file below the root. A ref that has none, or whose path would leave the root, is an
-// error.
+// TestPath: a ref has the path of its file below the root. A ref that has none, or whose path would leave the root, is
+// an error.
 func TestPath(t *testing.T) {
 	ses := change.Ref{Kind: change.KindSession, Project: "p", Session: "s"}
 	msg := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
@@ -87,7 +87,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// FuzzPath: a ref of arbitrary strings has either no path or a path below the root, and no two kinds of refs share a path.
+// FuzzPath: a ref of arbitrary strings has either no path or a path below the root, and no two kinds of refs share a
+// path.
 func FuzzPath(f *testing.F) {
 	f.Add("p", "s", "m", "x")
 	f.Add("..", "parts", "a.json", "messages")

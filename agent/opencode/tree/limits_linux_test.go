@@ -27,8 +27,8 @@ func TestContractNoExchange(t *testing.T) {
 	})
 }
 
-// TestNoOpenat2 runs the contract suite and the tests of special files in a sandbox that refuses openat2. A plain run has
-// only the special files.
+// TestNoOpenat2 runs the contract suite and the tests of special files in a sandbox that refuses openat2. A plain run
+// has only the special files.
 func TestNoOpenat2(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

@@ -72,8 +72,8 @@ func TestEmptyTree(t *testing.T) {
 	}
 }
 
-// TestDefects: a part that cannot be read has a defect, keeps its bytes, and does not change how the rest of the session
-// is read. Fault cases 1 and 2 (docs/verified.md).
+// TestDefects: a part that cannot be read has a defect, keeps its bytes, and does not change how the rest of the
+// session is read. Fault cases 1 and 2 (docs/verified.md).
 func TestDefects(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestFilesAmongRecords: a file among the records that the agent would read as a record is stray. TestMatrix of cmd/mend
-// compares this with the real program.
+// TestFilesAmongRecords: a file among the records that the agent would read as a record is stray. TestMatrix of
+// cmd/mend compares this with the real program.
 func TestFilesAmongRecords(t *testing.T) {
 	for p, want := range map[string]string{
 		"part/msg_1/prt_11.json.bak":         "part/msg_1/prt_11.json.bak",

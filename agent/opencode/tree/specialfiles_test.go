@@ -19,8 +19,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestSpecialFiles: an entry that is not a plain file does not block a read, is stray, and is never changed. A file with
-// several hard links is read like any record, and not changed. Fault cases 4, 5 and 7 (docs/verified.md).
+// TestSpecialFiles: an entry that is not a plain file does not block a read, is stray, and is never changed. A file
+// with several hard links is read like any record, and not changed. Fault cases 4, 5 and 7 (docs/verified.md).
 func TestSpecialFiles(t *testing.T) { testSpecialFiles(t) }
 
 // testSpecialFiles is for tests that also run in a sandbox.
@@ -116,8 +116,8 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	}
 }
 
-// TestLinkedFolders: a link in the place of a folder is stray. Nothing in its target is read or written. Fault cases 4, 5
-// and 7 (docs/verified.md).
+// TestLinkedFolders: a link in the place of a folder is stray. Nothing in its target is read or written. Fault cases 4,
+// 5 and 7 (docs/verified.md).
 func TestLinkedFolders(t *testing.T) { testLinkedFolders(t) }
 
 // testLinkedFolders is for tests that also run in a sandbox.
@@ -161,8 +161,8 @@ func testLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestLinkMeanwhile: if a folder of records is replaced by a link between Prepare and Commit, the change is aborted, and
-// nothing is written. Fault case 5 (docs/verified.md).
+// TestLinkMeanwhile: if a folder of records is replaced by a link between Prepare and Commit, the change is aborted,
+// and nothing is written. Fault case 5 (docs/verified.md).
 func TestLinkMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, Options{Owner: "own"})
