@@ -10,7 +10,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestAbilities predicts the results for files with a model that supports no files.
+// TestAbilities: the prediction is right for files with a model that supports only text.
 func TestAbilities(t *testing.T) {
 	for _, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -40,7 +40,7 @@ func mediaTrials() []trial {
 		{name: "image link", apply: sent(file("image/png", "https://example.invalid/x.png"))},
 		{name: "image cut short", apply: sent(file("image/png", "data:image/png;base64,AAAAA"))},
 		{name: "image without data", apply: sent(file("image/png", "data:image/png;base64,"))},
-		{name: "image of another kind than said", apply: sent(file("image/png", "data:application/pdf;base64,AAAA"))},
+		{name: "image with another type in its URL", apply: sent(file("image/png", "data:application/pdf;base64,AAAA"))},
 		{name: "PDF", apply: sent(named(file("application/pdf", "data:application/pdf;base64,AAAA")))},
 		{name: "image attached", apply: attached(file("image/png", png))},
 		{name: "image attached, large", apply: attached(file("image/png", large))},

@@ -6,8 +6,8 @@ import (
 	"mend/internal/request"
 )
 
-// TestBinding checks which versions leave out bound thinking, for which packages. The code of 1.18.33 and 1.18.34 does
-// so, and the code of 1.15.0 and Kilo 7.7.9 does not.
+// TestBinding: the version, the package and the model determine whether thinking that is bound to another conversation
+// is left out. The code of 1.18.33 and 1.18.34 asks for that, and the code of 1.15.0 and Kilo 7.7.9 does not.
 func TestBinding(t *testing.T) {
 	const opus = "claude-opus-5-5"
 	for _, c := range []struct {

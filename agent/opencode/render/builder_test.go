@@ -3,6 +3,7 @@ package render_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -63,19 +64,21 @@ func (b *builder) prompt(parts ...fields) {
 	b.message(fields{"role": "user", "agent": "build", "model": fields{"providerID": "anthropic", "modelID": "claude-fake"}}, parts...)
 }
 
-func (b *builder) assistant(parts ...fields) {
-	b.message(fields{
-		"role": "assistant", "parentID": b.last(), "agent": "build", "mode": "build", "finish": "stop",
+// answer adds an assistant message with more members.
+func (b *builder) answer(more fields, parts ...fields) {
+	m := fields{
+		"role": "assistant", "parentID": b.last(), "agent": "build", "mode": "build",
 		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
-	}, parts...)
+	}
+	maps.Copy(m, more)
+	b.message(m, parts...)
 }
+
+func (b *builder) assistant(parts ...fields) { b.answer(fields{"finish": "stop"}, parts...) }
 
 // failed adds an assistant message that ended with an error.
 func (b *builder) failed(name string, parts ...fields) {
-	b.message(fields{
-		"role": "assistant", "parentID": b.last(), "agent": "build", "mode": "build", "error": fields{"name": name, "data": fields{"message": "x"}},
-		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
-	}, parts...)
+	b.answer(fields{"error": fields{"name": name, "data": fields{"message": "x"}}}, parts...)
 }
 
 func tokens() fields {

@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/encode"
 )
 
-// A capture is a session with the request that the real OpenCode sent for it and one more prompt. Captures share
-// messages and turns: a number is an index in the lists of the file.
+// Captures are sessions with the requests that the real OpenCode sent for them and one more prompt. They share messages
+// and turns: a number is an index in the lists of the file.
 type captures struct {
 	Messages []struct {
 		Info  fields
@@ -60,6 +60,7 @@ func readCaptures(t testing.TB, file string) (all captures) {
 	return all
 }
 
+// session returns the session of case i.
 func (c *captures) session(i int) *builder {
 	b := newBuilder()
 	for _, m := range c.Cases[i].Messages {
@@ -79,7 +80,7 @@ func (c *captures) session(i int) *builder {
 	return b
 }
 
-// For every provider, every rendered request is equal to the one that the real program sent.
+// TestCaptured: for every provider, every rendered request is equal to the request that the real program sent.
 func TestCaptured(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		all := readCaptures(t, "testdata/captured-"+version+".json")

@@ -9,11 +9,6 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-const (
-	png     = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
-	prompts = damage.FourthPrompt
-)
-
 func moreTrials() []trial {
 	var all []trial
 	for _, group := range [][]trial{assistantTrials(), thinkingTrials(), callTrials(), resultTrials(), fileTrials(), recordTrials(), historyTrials(), tailTrials(), formTrials(), combinedTrials(), modelTrials(), futureTrials()} {
@@ -64,7 +59,7 @@ func assistantTrials() []trial {
 		{name: "no step-start", apply: drop(damage.OneCall, "step-start")},
 		{name: "step-start after the call", apply: combine(add(damage.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
 			tool := l.part(damage.OneCall, "tool")
-			l.add(tool, "zz", `{"type":"text","text":"behind"}`)
+			l.add(tool, "zz", `{"type":"text","text":"after the call"}`)
 		})},
 		{name: "kinds of other programs", apply: combine(
 			add(damage.Hello, "text", `{"type":"thinking","thinking":"x"}`),
@@ -106,18 +101,18 @@ func thinkingTrials() []trial {
 		{name: "reasoning metadata a string", apply: meta("x")},
 		{name: "reasoning of another provider", apply: meta(fields{"openai": fields{"reasoningEncryptedContent": "x"}})},
 		{name: "reasoning text missing", apply: without(damage.Hello, "reasoning", "text")},
-		{name: "two thoughts", apply: func(l *harness) {
+		{name: "two thinking parts", apply: func(l *harness) {
 			r := l.part(damage.Hello, "reasoning")
 			l.add(r, "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
-		{name: "thought between two calls", apply: func(l *harness) {
+		{name: "thinking between two calls", apply: func(l *harness) {
 			l.add(l.part(damage.TwoCalls, "tool"), "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
 		{name: "text between two calls", apply: add(damage.TwoCalls, "tool", `{"type":"text","text":"more"}`)},
 		{name: "blank between two calls", apply: add(damage.TwoCalls, "tool", `{"type":"text","text":" "}`)},
 		{name: "loop open", apply: lastPart(callInState("running"))},
-		{name: "loop open without thinking", apply: combine(lastPart(callInState("running")), drop(prompts+1, "reasoning"))},
-		{name: "loop open, text first", apply: combine(lastPart(callInState("pending")), prepend(prompts+1, `{"type":"text","text":"first"}`))},
+		{name: "loop open without thinking", apply: combine(lastPart(callInState("running")), drop(damage.Goodbye, "reasoning"))},
+		{name: "loop open, text first", apply: combine(lastPart(callInState("pending")), prepend(damage.Goodbye, `{"type":"text","text":"first"}`))},
 	}
 }
 
@@ -125,8 +120,7 @@ func callInState(status string) string {
 	return `{"type":"tool","tool":"bash","callID":"toolu_x","state":{"status":"` + status + `","input":{},"time":{"start":1}}}`
 }
 
-// lastPart replaces the text of the last assistant message with a part, and makes the message
-// unfinished.
+// lastPart replaces the text of the last assistant message with a part, and makes the message unfinished.
 func lastPart(part string) func(*harness) {
 	return func(l *harness) {
 		l.add(l.part(damage.Goodbye, "text"), "z", part)
@@ -238,8 +232,8 @@ func fileTrials() []trial {
 		{name: "folder", apply: named("x", "application/x-directory", "file:///tmp/x")},
 		{name: "JSON file", apply: named("x.json", "application/json", "data:application/json;base64,AAAA")},
 		{name: "image link", apply: sent(file("image/png", "https://example.invalid/x.png"))},
-		{name: "image of another kind than said", apply: sent(file("image/png", "data:image/jpeg;base64,AAAA"))},
-		{name: "image whose URL says text", apply: sent(file("image/png", "data:text/plain;base64,AAAA"))},
+		{name: "image with another type in its URL", apply: sent(file("image/png", "data:image/jpeg;base64,AAAA"))},
+		{name: "image with the type of a text in its URL", apply: sent(file("image/png", "data:text/plain;base64,AAAA"))},
 		{name: "image without data", apply: sent(file("image/png", "data:image/png;base64,"))},
 		{name: "image URL without comma", apply: sent(file("image/png", "data:image/png;base64"))},
 		{name: "image URL with two commas", apply: sent(file("image/png", "data:image/png;base64,AAAA,BBBB"))},

@@ -9,23 +9,22 @@ import (
 	"mend/internal/test/damage"
 )
 
-// modelTrials damage the model, agent or provider of prompts, and add calls that the
-// provider ran.
+// modelTrials damage the model, agent or provider of prompts, and add calls that the provider ran.
 func modelTrials() []trial {
-	// The agent writes the model of its last prompt into the session's row. A trial that
-	// changes that row waits for this.
+	// The agent writes the model of its last prompt into the session's row. A trial that changes that row waits for
+	// this: it also sets revert.
 	alone := func(l *harness) { l.info["revert"], l.noModel = nil, true }
 	model := func(name string, v any) trial {
-		return trial{name: "asked model " + name, apply: combine(alone, message(damage.FourthPrompt, "model", v))}
+		return trial{name: "prompt's model " + name, apply: combine(alone, message(damage.FourthPrompt, "model", v))}
 	}
 	older := func(name string, v any) trial {
-		return trial{name: "older asked model " + name, apply: message(damage.SecondPrompt, "model", v)}
+		return trial{name: "older prompt's model " + name, apply: message(damage.SecondPrompt, "model", v)}
 	}
 	all := func(name string, v any) trial {
-		return trial{name: "every asked model " + name, apply: combine(alone, message(damage.FirstPrompt, "model", v), message(damage.SecondPrompt, "model", v), message(damage.ThirdPrompt, "model", v), message(damage.FourthPrompt, "model", v))}
+		return trial{name: "every prompt's model " + name, apply: combine(alone, message(damage.FirstPrompt, "model", v), message(damage.SecondPrompt, "model", v), message(damage.ThirdPrompt, "model", v), message(damage.FourthPrompt, "model", v))}
 	}
 	agent := func(name string, v any) trial {
-		return trial{name: "asked agent " + name, apply: message(damage.FourthPrompt, "agent", v)}
+		return trial{name: "prompt's agent " + name, apply: message(damage.FourthPrompt, "agent", v)}
 	}
 	info := func(name string, v any) trial {
 		return trial{name: "session model " + name, apply: func(l *harness) {
@@ -58,9 +57,9 @@ func modelTrials() []trial {
 		agent("a number", 5),
 		agent("not there", "nonesuch"),
 		agent("an object", fields{}),
-		info("whole", fields{"providerID": "anthropic", "id": "claude-fake"}),
-		{name: "answer model damaged in last", apply: combine(message(damage.Goodbye, "modelID", nil), message(damage.Goodbye, "providerID", 5))},
-		{name: "asked model empty beside session model", apply: func(l *harness) {
+		info("complete", fields{"providerID": "anthropic", "id": "claude-fake"}),
+		{name: "last answer's model damaged", apply: combine(message(damage.Goodbye, "modelID", nil), message(damage.Goodbye, "providerID", 5))},
+		{name: "prompt's model empty beside session model", apply: func(l *harness) {
 			message(damage.FourthPrompt, "model", fields{})(l)
 			if l.newest {
 				l.info["model"] = fields{"providerID": "anthropic", "id": "claude-fake"}
@@ -136,12 +135,12 @@ func futureTrials() []trial {
 		{name: "future last pair", apply: dated(8, 9)},
 		{name: "future last prompt", apply: dated(8)},
 		{name: "future middle pair", apply: dated(4, 5)},
-		{name: "future whole", apply: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
+		{name: "future all messages", apply: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
 		{name: "future ids last answer", apply: renamed(9)},
 		{name: "future ids last pair", apply: renamed(8, 9)},
 		{name: "future ids last prompt", apply: renamed(8)},
-		{name: "future all last pair", apply: combine(renamed(8, 9), dated(8, 9))},
-		{name: "future all last answer", apply: combine(renamed(9), dated(9))},
-		{name: "future all last prompt", apply: combine(renamed(8), dated(8))},
+		{name: "future times and ids last pair", apply: combine(renamed(8, 9), dated(8, 9))},
+		{name: "future times and ids last answer", apply: combine(renamed(9), dated(9))},
+		{name: "future times and ids last prompt", apply: combine(renamed(8), dated(8))},
 	}
 }

@@ -24,7 +24,7 @@ func recordTrials() []trial {
 		{name: "part with text after", apply: rawPart(func(s string) string { return s + "}" })},
 		{name: "part with a byte order mark", apply: rawPart(func(s string) string { return "\ufeff" + s })},
 		{name: "part with white space around", apply: rawPart(func(s string) string { return "\n " + s + "\n\n" })},
-		{name: "part with bytes that are no text", apply: rawPart(func(s string) string { return strings.Replace(s, "Hello", "He\xffllo", 1) })},
+		{name: "part with invalid UTF-8", apply: rawPart(func(s string) string { return strings.Replace(s, "Hello", "He\xffllo", 1) })},
 		{name: "part with a name twice", apply: rawPart(func(s string) string { return strings.Replace(s, "{", `{"text":"first",`, 1) })},
 		{name: "part with half a surrogate pair", apply: rawPart(func(s string) string { return strings.Replace(s, "Hello", `He\ud800llo`, 1) })},
 		{name: "truncated part of an error message", apply: combine(rawPart(first20), message(damage.Hello, "error", failure("APIError")))},
@@ -47,7 +47,7 @@ func recordTrials() []trial {
 		{name: "model missing in the last prompt", apply: noField(damage.FourthPrompt, "model")},
 		{name: "modelID missing in an answer", apply: noField(damage.Hello, "modelID")},
 		{name: "mode, path and cost missing", apply: combine(noField(damage.Hello, "mode"), noField(damage.Hello, "path"), noField(damage.Hello, "cost"))},
-		{name: "time missing in a text and a thought", apply: combine(without(damage.Hello, "text", "time"), without(damage.Hello, "reasoning", "time"))},
+		{name: "time missing in a text and in reasoning", apply: combine(without(damage.Hello, "text", "time"), without(damage.Hello, "reasoning", "time"))},
 		{name: "stray hidden file among parts", apply: func(l *harness) { l.stray["part/"+l.message(damage.Hello).id+"/.DS_Store"] = "x" }},
 	}
 }
@@ -93,7 +93,7 @@ func historyTrials() []trial {
 		{name: "compacted, with an error", apply: afterCompaction(damage.Hello, marker, `,"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)},
 		{name: "compacted, tail kept", apply: tail(damage.DoneAgain, damage.SecondPrompt)},
 		{name: "compacted, tail starts in a pair", apply: tail(damage.DoneAgain, damage.Done)},
-		{name: "compacted, tail is not there", apply: combine(tail(damage.DoneAgain, damage.SecondPrompt), dropMessage(damage.SecondPrompt))},
+		{name: "compacted, tail is missing", apply: combine(tail(damage.DoneAgain, damage.SecondPrompt), dropMessage(damage.SecondPrompt))},
 		{name: "compacted, broken part before", apply: combine(afterCompaction(damage.DoneAgain, marker, ""), rawPart(first20))},
 		{name: "compacted, broken message before", apply: combine(afterCompaction(damage.DoneAgain, marker, ""), rawMessage(first20))},
 		{name: "compacted, blank answer before", apply: combine(afterCompaction(damage.DoneAgain, marker, ""), set(damage.Hello, "text", "text", " "))},
@@ -118,7 +118,7 @@ func historyTrials() []trial {
 		{name: "reverted", apply: reverted(damage.FourthPrompt, "")},
 		{name: "reverted to an answer", apply: reverted(damage.DoneAgain, "")},
 		{name: "reverted to a part", apply: reverted(damage.DoneAgain, "text")},
-		{name: "reverted to a message that is not there", apply: func(l *harness) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
+		{name: "reverted to a missing message", apply: func(l *harness) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
 		{name: "reverted, blank answer after", apply: combine(reverted(damage.FourthPrompt, ""), set(damage.Goodbye, "text", "text", " "))},
 		{name: "reverted, broken part after", apply: combine(reverted(damage.SecondPrompt, ""), rawPart(first20))},
 		{name: "two prompts in a row", apply: dropMessage(damage.Hello)},
@@ -170,7 +170,7 @@ func dropMessage(n int) func(*harness) {
 func combinedTrials() []trial {
 	return []trial{
 		{name: "blank and R10", apply: combine(set(damage.Hello, "text", "text", " "), drop(damage.Goodbye, "text"))},
-		{name: "R1 and R17", apply: combine(add(damage.OneCall, "tool", `{"type":"text","text":"behind"}`), set(damage.TwoCalls, "tool", "callID", "toolu_0002A"))},
+		{name: "R1 and R17", apply: combine(add(damage.OneCall, "tool", `{"type":"text","text":"after the call"}`), set(damage.TwoCalls, "tool", "callID", "toolu_0002A"))},
 		{name: "R13 and R14", apply: combine(set(damage.OneCall, "tool", "callID", ""), inState("input", "x"))},
 		{name: "R16 and R11", apply: combine(drop(damage.FirstPrompt, ""), set(damage.Hello, "text", "text", " "))},
 		{name: "running and blank after", apply: combine(
@@ -182,12 +182,12 @@ func combinedTrials() []trial {
 
 // formTrials are records that the agent may be unable to show.
 func formTrials() []trial {
-	thought := func(time fields) func(*harness) { return set(damage.Hello, "reasoning", "time", time) }
+	reasoning := func(time fields) func(*harness) { return set(damage.Hello, "reasoning", "time", time) }
 	return []trial{
-		{name: "time of a part with a fraction", apply: thought(fields{"start": 1.5})},
-		{name: "time of a part below zero", apply: thought(fields{"start": -1})},
-		{name: "time of a part too large", apply: thought(fields{"start": 1e17})},
-		{name: "time of a part a string", apply: thought(fields{"start": "1"})},
+		{name: "time of a part with a fraction", apply: reasoning(fields{"start": 1.5})},
+		{name: "time of a part below zero", apply: reasoning(fields{"start": -1})},
+		{name: "time of a part too large", apply: reasoning(fields{"start": 1e17})},
+		{name: "time of a part a string", apply: reasoning(fields{"start": "1"})},
 		{name: "time of an answer with a fraction", apply: message(damage.Hello, "time", fields{"created": 1.5})},
 		{name: "cost below zero", apply: message(damage.Hello, "cost", -1.5)},
 		{name: "parentID of another form", apply: message(damage.Hello, "parentID", "x")},
@@ -196,7 +196,7 @@ func formTrials() []trial {
 		{name: "summary true in a prompt", apply: message(damage.SecondPrompt, "summary", true)},
 		{name: "diffs", apply: message(damage.SecondPrompt, "summary", fields{"title": "x", "diffs": []any{fields{"file": "x", "before": "", "after": "", "additions": 1, "deletions": 0}}})},
 		{name: "diffs without numbers", apply: message(damage.SecondPrompt, "summary", fields{"diffs": []any{fields{"file": "x"}}})},
-		{name: "error of no known name", apply: message(damage.Hello, "error", fields{"name": "Novel", "data": fields{}})},
+		{name: "error with an unknown name", apply: message(damage.Hello, "error", fields{"name": "Novel", "data": fields{}})},
 		{name: "error without isRetryable", apply: message(damage.Hello, "error", fields{"name": "APIError", "data": fields{"message": "x"}})},
 		{name: "file with a source", apply: add(damage.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`)},
 		{name: "file with a broken source", apply: add(damage.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x"}}`)},
@@ -208,7 +208,7 @@ func formTrials() []trial {
 		{name: "patch without files", apply: add(damage.Hello, "text", `{"type":"patch","hash":"x"}`)},
 		{name: "compaction without auto", apply: add(damage.FirstPrompt, "text", `{"type":"compaction"}`)},
 		{name: "tools of a prompt", apply: message(damage.SecondPrompt, "tools", fields{"bash": true})},
-		{name: "tools of a prompt, no booleans", apply: message(damage.SecondPrompt, "tools", fields{"bash": 1})},
+		{name: "tools of a prompt, numbers", apply: message(damage.SecondPrompt, "tools", fields{"bash": 1})},
 		{name: "attachment of another type", apply: attached(fields{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "mime": "image/png", "url": png})},
 		{name: "attachment without ids", apply: attached(fields{"type": "file", "mime": "image/png", "url": png})},
 	}

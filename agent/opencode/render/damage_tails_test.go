@@ -8,8 +8,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// tailTrials damage what compactions keep, their parts and their summaries (docs/opencode.md
-// F2).
+// tailTrials damage the tails that compactions keep, their parts and their summaries (docs/opencode.md F2).
 func tailTrials() []trial {
 	kept := func(l *harness, from int) string {
 		return fmt.Sprintf(`{"type":"compaction","auto":true,"tail_start_id":"%s"}`, l.message(from).id)

@@ -111,7 +111,7 @@ func damageTrials() []trial {
 	var all []trial
 	for _, w := range damage.Table {
 		if damage.AddsFile(w.Name) {
-			continue // it is reported, and not simulated
+			continue // the file is reported, and not simulated
 		}
 		all = append(all, trial{name: w.Name, apply: func(l *harness) { w.Apply(l) }, want: w.Want})
 	}

@@ -18,8 +18,8 @@ import (
 // onlyProviderKnows are the rules that only the provider can check, because it knows what it issued.
 var onlyProviderKnows = []string{"O3", "O8", "O10", "G8", "B9"}
 
-// endpointTargets are the settings of package endpoints, with a model for each. Targets of the same setting differ in
-// the form of the request.
+// endpointTargets are the settings of package endpoint, with providers and models. Targets of the same setting differ
+// in the form of the request.
 var endpointTargets = []struct{ setting, provider, model string }{
 	{"openai", "openai", "gpt-5-fake"},
 	{"openai", "openai", "gpt-5-store"},
@@ -33,7 +33,7 @@ var endpointTargets = []struct{ setting, provider, model string }{
 	{"bedrock", "amazon-bedrock", "anthropic.claude-fake"},
 }
 
-// For a damaged session the rules of every provider agree with its strict endpoint.
+// TestDamagedProviders: for a damaged session the rules of every provider agree with its strict endpoint.
 func TestDamagedProviders(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, damagedProviders)
@@ -53,8 +53,8 @@ func damagedProviders(t *rapid.T) {
 	}
 }
 
-// compareWithEndpoints fails the test if the strict endpoint of the setting disagrees with
-// the rules of the provider about which rules the request breaks.
+// compareWithEndpoints fails the test if the strict endpoint of the setting and the rules of the provider find
+// different violations in the request.
 func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
 	p := diagnose.ProviderOf(q)
 	body := encode.JSON(p, q.Request)
@@ -76,7 +76,7 @@ func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model 
 		}
 		slices.Sort(*rules)
 		*rules = slices.Compact(*rules)
-		if slices.Contains(*rules, "C3") { // the same id in one step: V4 too, for the endpoint
+		if slices.Contains(*rules, "C3") { // the same id in one step, which the endpoint also counts as V4
 			*rules = slices.DeleteFunc(*rules, func(code string) bool { return code == "V4" })
 		}
 	}

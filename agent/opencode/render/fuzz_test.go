@@ -14,7 +14,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// FuzzRender replaces a message and two parts of a session with arbitrary bytes.
+// FuzzRender replaces a message and two parts of a session with arbitrary bytes. The request refers only to records of
+// the session, can be encoded, and is the same with a used View as with a new one.
 func FuzzRender(f *testing.F) {
 	for i := range damage.Versions {
 		s := knownDamage(f, i, func(damage.Store) {})
@@ -70,16 +71,16 @@ func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q re
 	}
 	for n, turn := range q.Turns {
 		if n > 0 && q.Turns[n-1].Role == turn.Role {
-			t.Errorf("turns %d and %d are both of the %s", n-1, n, turn.Role)
+			t.Errorf("turns %d and %d have the same role, %s", n-1, n, turn.Role)
 		}
 		for _, ref := range turn.Messages {
 			if !known[ref] {
-				t.Errorf("turn %d is of %v, which is not in the session", n, ref)
+				t.Errorf("turn %d has the ref %v, which is not in the session", n, ref)
 			}
 		}
 		for m, b := range turn.Blocks {
 			if !known[b.Ref()] {
-				t.Errorf("block %d.%d is of %v, which is not in the session", n, m, b.Ref())
+				t.Errorf("block %d.%d has the ref %v, which is not in the session", n, m, b.Ref())
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q re
 	}
 }
 
-// compareWithEndpoint fails the test if the strict endpoint disagrees with Check about the request.
+// compareWithEndpoint fails the test if the strict endpoint and Check find different violations in the request.
 func compareWithEndpoint(t interface{ Error(...any) }, q render.Request, thinking bool) {
 	found := map[string]endpoint.Place{}
 	for _, v := range provider.Check(anthropic.Provider{}, q.Request, thinking) {

@@ -56,7 +56,7 @@ func (r row) data(session string, file bool) string {
 // A harness has a running agent and the fixture's session, which each trial changes.
 type harness struct {
 	t       testing.TB
-	profile render.Profile // under test
+	profile render.Profile // of the tested version
 	session string
 	dir     string // the agent's data directory
 	api     *endpoint.Server
@@ -70,11 +70,10 @@ type harness struct {
 	info     map[string]any // fields that the trial sets in the session's record
 	stray    map[string]string
 	reads    func(request.Model, string) (reads, known bool)
-	// noModel: the session's row names no model.
-	noModel bool
+	noModel  bool // the session's row names no model
 }
 
-// archive returns the fixture in the format of a version.
+// archive returns the fixture in the format of a version, and whether that has the newest schema.
 func archive(version string) (data []byte, newest bool) {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {

@@ -23,7 +23,7 @@ import (
 	"mend/testdata"
 )
 
-// knownDamage returns the damaged fixture of a version.
+// knownDamage returns the fixture of a version, given by its number, after a damage.
 func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)
@@ -65,16 +65,16 @@ func load(t testing.TB, id string, st interface {
 	return s
 }
 
-// hasFile reports whether OpenCode 1.1 would take a file for a record of the session.
+// hasFile reports whether OpenCode 1.1 would read a file as a record of the session.
 func hasFile(s *record.Session) bool {
 	return slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Kind == change.StrayFile })
 }
 
-// maskedByR7 is the second violation of sessions for which the provider reports R7 first.
+// maskedByR7 has the second violation of sessions for which the provider reports R7 first.
 var maskedByR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
 
-// For every damage the prediction is equal to what the real program did, except for R7, which cannot be predicted. The
-// strict endpoint agrees with Check about the rendered request.
+// TestKnownDamage: for every damage the prediction is the observed result of the real program, except for R7, which
+// cannot be predicted. The strict endpoint agrees with Check about the rendered request.
 func TestKnownDamage(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {
@@ -114,19 +114,21 @@ func TestKnownDamage(t *testing.T) {
 				}
 				// R27 is about the bytes of the request.
 				if rule, message := endpoint.Check(sent); rule != w.Want[i] && (rule != "" || got != damage.Alive && got != "R27") {
-					t.Errorf("the endpoint says %q of the rendered request (%s), want %s", rule, message, w.Want[i])
+					t.Errorf("the endpoint refuses the rendered request by %q (%s), want %s", rule, message, w.Want[i])
 				}
 			})
 		}
 	}
 }
 
+// missing reports whether there is no file at a path.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return err != nil
 }
 
-// Thinking without text is dropped before its signature is checked, as the real program does.
+// TestEmptyThinking: whether a signature of a wrong type makes a version fail depends on the text of the thinking: some
+// versions remove thinking without text first. The results are those of the real program.
 func TestEmptyThinking(t *testing.T) {
 	for _, c := range []struct {
 		text, metadata string
@@ -155,7 +157,7 @@ func TestEmptyThinking(t *testing.T) {
 	}
 }
 
-// Newer versions copy the members of a call's metadata, even if the metadata is not an object.
+// TestCallMetadata: newer versions copy the members of a call's metadata, even if the metadata is not an object.
 func TestCallMetadata(t *testing.T) {
 	for _, c := range []struct {
 		metadata string
@@ -182,7 +184,7 @@ func TestCallMetadata(t *testing.T) {
 	}
 }
 
-// fate edits the first part of a type in the first answer, and returns the result of the next prompt.
+// fate edits the first part of a type in the first answer, and returns the predicted result of the next prompt.
 func fate(t *testing.T, i int, version, kind string, edit func(map[string]any)) string {
 	t.Helper()
 	s := knownDamage(t, i, func(s damage.Store) { s.Put(damage.Parts(s, damage.OneCall, kind)[0].Edit(edit)) })

@@ -2,8 +2,7 @@ package render
 
 import "testing"
 
-// TestParseLink compares how these URLs are parsed with the real programs (1.1.53, 1.18.33). Forms that no program
-// writes do not count as URLs.
+// TestParseLink: URLs are parsed as the real programs do (1.1.53, 1.18.33). Forms that no program writes are not URLs.
 func TestParseLink(t *testing.T) {
 	for _, c := range []struct{ text, scheme, href string }{
 		{"http://127.0.0.1:9/x", "http", "http://127.0.0.1:9/x"},

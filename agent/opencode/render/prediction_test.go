@@ -33,7 +33,8 @@ var matrix = flag.String("matrix", "", "write the matrix to this file")
 
 const prompt = "one more"
 
-// The real program sends the request that Render returns, and the provider refuses it as Check predicts.
+// TestPrediction: the real program sends the request that Render returns, and the endpoint refuses it as Check
+// predicts.
 func TestPrediction(t *testing.T) {
 	lines := map[string][]string{}
 	for i, version := range damage.Versions {
@@ -67,7 +68,7 @@ func TestOtherVersions(t *testing.T) {
 			}
 			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
 				if c.compacts && slices.Contains([]string{"1.15.0", "1.17.0"}, l.profile.Version) {
-					continue // which turns at the end are dropped is not predicted
+					continue // mend does not predict which turns at the end these versions leave out
 				}
 				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })
 			}
@@ -75,6 +76,7 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
+// TestPredictionThinkingOff is TestPrediction with thinking off.
 func TestPredictionThinkingOff(t *testing.T) {
 	for _, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -106,7 +108,7 @@ func (o outcome) String() string {
 	if o.predicted == o.real {
 		return o.real
 	}
-	return o.real + " (said " + o.predicted + ")"
+	return o.real + " (predicted " + o.predicted + ")"
 }
 
 // try changes the session, renders it, sends the prompt to the real agent, and compares.
@@ -119,13 +121,13 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	}
 	l.writeStore()
 	s := l.open()
-	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), CanRead: l.reads, Missing: func(path string) bool { return !exists(path) }})
+	rendered := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), CanRead: l.reads, Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
-	if v := render.Check(anthropic.Provider{}, said, thinking); len(v) > 0 {
+	if v := render.Check(anthropic.Provider{}, rendered, thinking); len(v) > 0 {
 		verdict = v[0].Rule
 	}
-	if len(said.Failures) > 0 {
-		verdict, code = dead, said.Failures[0].Code+": "+said.Failures[0].Why
+	if len(rendered.Failures) > 0 {
+		verdict, code = dead, rendered.Failures[0].Code+": "+rendered.Failures[0].Why
 	}
 
 	l.checkScreen(t)
@@ -143,12 +145,12 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 		defer func() { out.real = calls[0].Rule }()
 	}
 	if out.real != out.predicted {
-		t.Errorf("Check says %s (%s), the agent is %s; the reply is %.600s", out.predicted, code, out.real, reply)
+		t.Errorf("mend predicts %s (%s), the agent is %s; the reply is %.600s", out.predicted, code, out.real, reply)
 	}
-	if len(calls) > 0 && len(said.Failures) == 0 {
-		want, got := messages(t, calls[0].Raw), messages(t, encode.JSON(anthropic.Provider{}, said.Request))
+	if len(calls) > 0 && len(rendered.Failures) == 0 {
+		want, got := messages(t, calls[0].Raw), messages(t, encode.JSON(anthropic.Provider{}, rendered.Request))
 		if d := diff.Diff(want, replacePrompt(got, want)); d != "" {
-			t.Errorf("Render differs from what the agent sent (- sent, + rendered):\n%s", d)
+			t.Errorf("the rendered request differs from the agent's (-sent +rendered):\n%s", d)
 		}
 	}
 	return out
@@ -157,15 +159,15 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 // checkScreen compares Screen with the response of the server.
 func (l *harness) checkScreen(t *testing.T) {
 	t.Helper()
-	said := render.Read(l.open()).Screen(l.profile)
+	failures := render.Read(l.open()).Screen(l.profile)
 	code, reply := l.request("GET", "/message")
-	if shown := code == http.StatusOK; shown != (len(said) == 0) {
-		t.Errorf("Screen says %v, the server %d: %.300s", said, code, reply)
+	if shown := code == http.StatusOK; shown != (len(failures) == 0) {
+		t.Errorf("Screen = %v, the server's status is %d: %.300s", failures, code, reply)
 	}
 }
 
-// conversation returns the calls of the model without small ones, such as for a title, which have no tools. A
-// compaction has no tools either, but it is the longest call.
+// conversation returns the calls of the model without those for a title, which have no tools. A compaction has no tools
+// either; it is the longest call, and comes first.
 func conversation(calls []endpoint.Call, compacts bool) []endpoint.Call {
 	if compacts {
 		slices.SortFunc(calls, func(a, b endpoint.Call) int { return cmp.Compare(len(b.Raw), len(a.Raw)) })
@@ -198,7 +200,7 @@ func removeMember(v any, name string) {
 	}
 }
 
-// replacePrompt replaces the rendered prompt with the real one and the agent's additions to it.
+// replacePrompt replaces the rendered prompt with the real prompt and the agent's additions to it.
 func replacePrompt(rendered, sent []any) []any {
 	for n, m := range rendered {
 		if n >= len(sent) {
@@ -217,8 +219,8 @@ func replacePrompt(rendered, sent []any) []any {
 	return rendered
 }
 
-// send sends the prompt and waits for the reply. It aborts a slow turn: 1.18.33 spends a minute on sending a large
-// image again, or on fetching one that does not exist.
+// send sends the prompt and waits for the reply. It aborts a slow turn: 1.18.33 takes a minute to send a large image
+// again, or to download one that does not exist.
 func (l *harness) send(c trial) string {
 	before := len(l.api.Calls())
 	done := make(chan string, 1)

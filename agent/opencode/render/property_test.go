@@ -16,7 +16,10 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A healthy session has no violation with any profile.
+// png is an image of one pixel.
+const png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+
+// TestHealthy: a healthy session has no violation with any profile.
 func TestHealthy(t *testing.T) {
 	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
@@ -30,13 +33,13 @@ func TestHealthy(t *testing.T) {
 				}
 			}
 			if encode.JSON(anthropic.Provider{}, q.Request) == nil || len(q.Turns)%2 != 1 {
-				t.Fatalf("%s: %d turns, want the prompt's last", p.Version, len(q.Turns))
+				t.Fatalf("%s: %d turns, want an odd number, the last for the prompt", p.Version, len(q.Turns))
 			}
 		}
 	})
 }
 
-// For a damaged session, Check agrees with the strict endpoint, and a used View agrees with a new one.
+// TestDamaged: for a damaged session Check agrees with the strict endpoint, and a used View with a new one.
 func TestDamaged(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +52,7 @@ func TestDamaged(t *testing.T) {
 				set := render.Settings{Profile: p}
 				q, fresh := view.Render(set), render.Render(s, set)
 				if !equalRequests(q, fresh) {
-					t.Fatalf("%s: the View makes\n%s\nRender makes\n%s", p.Version, encode.JSON(anthropic.Provider{}, q.Request), encode.JSON(anthropic.Provider{}, fresh.Request))
+					t.Fatalf("%s: the used View renders\n%s\nRender renders\n%s", p.Version, encode.JSON(anthropic.Provider{}, q.Request), encode.JSON(anthropic.Provider{}, fresh.Request))
 				}
 				checkRequest(t, s, q)
 				for _, thinking := range []bool{true, false} {
@@ -60,23 +63,22 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// drawSession returns a healthy session: prompts with all kinds of parts, and answers of a
-// few steps.
+// drawSession draws a healthy session: prompts with all kinds of parts, and answers of up to three steps.
 func drawSession(t *rapid.T) *record.Session {
-	talk := newBuilder()
+	b := newBuilder()
 	calls := 0
 	for range rapid.IntRange(1, 5).Draw(t, "prompts") {
-		talk.prompt(drawPrompt(t)...)
+		b.prompt(drawPrompt(t)...)
 		var parts []fields
 		for range rapid.IntRange(0, 2).Draw(t, "steps") {
 			parts = append(parts, drawStep(t, &calls)...)
 		}
-		talk.assistant(append(parts, stepStartPart(), textPart("the end"), stepFinishPart())...)
+		b.assistant(append(parts, stepStartPart(), textPart("the end"), stepFinishPart())...)
 		if rapid.IntRange(0, 5).Draw(t, "failed") == 0 {
-			talk.failed("APIError", stepStartPart(), thinkingPart("a thought"))
+			b.failed("APIError", stepStartPart(), thinkingPart("a thought"))
 		}
 	}
-	return &talk.Session
+	return &b.Session
 }
 
 func drawPrompt(t *rapid.T) []fields {
@@ -85,7 +87,7 @@ func drawPrompt(t *rapid.T) []fields {
 		{"type": "text", "text": " ", "ignored": true},
 		{"type": "text", "text": ""},
 		{"type": "text", "text": "a file's content", "synthetic": true},
-		{"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="},
+		{"type": "file", "mime": "image/png", "url": png},
 		{"type": "file", "mime": "image/png", "url": "https://example.com/x.png"},
 		{"type": "file", "mime": "text/plain", "filename": "x", "url": "file:///x"},
 		{"type": "agent", "name": "x"},
@@ -98,7 +100,7 @@ func drawPrompt(t *rapid.T) []fields {
 	return parts
 }
 
-// drawStep returns a step with thinking, a text and tool calls.
+// drawStep draws a step with thinking, perhaps a text, and tool calls.
 func drawStep(t *rapid.T, calls *int) []fields {
 	parts := []fields{stepStartPart(), thinkingPart("a thought")}
 	if rapid.Bool().Draw(t, "says") {
@@ -112,7 +114,7 @@ func drawStep(t *rapid.T, calls *int) []fields {
 		case 0:
 			call["state"] = fields{"status": "error", "input": fields{}, "error": "it failed", "time": state["time"]}
 		case 1:
-			state["attachments"] = []any{fields{"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}}
+			state["attachments"] = []any{fields{"type": "file", "mime": "image/png", "url": png}}
 		case 2:
 			state["time"] = fields{"start": start, "end": start + 1, "compacted": start + 2}
 		}
@@ -121,7 +123,7 @@ func drawStep(t *rapid.T, calls *int) []fields {
 	return append(parts, stepFinishPart())
 }
 
-// damage changes a random message of the session, or a part of it.
+// damageSession changes a random message of the session, or a part of it.
 func damageSession(t *rapid.T, s *record.Session) {
 	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
 	if len(m.Parts) == 0 || rapid.IntRange(0, 3).Draw(t, "whole message") == 0 {
@@ -190,7 +192,7 @@ var (
 	}
 )
 
-// drawEdit returns the record after an edit, or truncated if it has no such field.
+// drawEdit returns the record after a random edit. A record that cannot be edited so is truncated.
 func drawEdit(t *rapid.T, r change.Record, edits []edit) change.Record {
 	e := rapid.SampledFrom(edits).Draw(t, "edit")
 	data, err := jsonedit.Set(r.Data, []byte(e.value), e.path...)

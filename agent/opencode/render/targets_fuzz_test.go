@@ -83,13 +83,13 @@ func checkTarget(t *testing.T, records func(func(*change.Record) bool), q render
 	for n, turn := range q.Turns {
 		for m, b := range turn.Blocks {
 			if !known[b.Ref()] {
-				t.Errorf("%s: block %d.%d is of %v, which is not in the session", p.Name(), n, m, b.Ref())
+				t.Errorf("%s: block %d.%d has the ref %v, which is not in the session", p.Name(), n, m, b.Ref())
 			}
 		}
 	}
 	for _, v := range provider.Check(p, q.Request, true) {
 		if v.N < 0 || v.N >= len(q.Turns) || v.M >= len(q.Turns[v.N].Blocks) {
-			t.Errorf("%s: %+v is at no place of %d turns", p.Name(), v, len(q.Turns))
+			t.Errorf("%s: %+v has no block in %d turns", p.Name(), v, len(q.Turns))
 		}
 		for _, ref := range v.Refs {
 			if !known[ref] {
