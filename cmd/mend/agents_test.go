@@ -19,12 +19,12 @@ import (
 	"mend/testdata"
 )
 
-// An agentRow names the places of an agent outside its own package. A new agent gets a row; then the test
-// names the next place to touch.
+// An agentRow names the places outside its own package that an agent has. A new agent gets a row. Then the test names
+// the next place to write.
 type agentRow struct {
 	pkg     string                                // its package
 	fixture func(dir string) (at string, _ error) // writes a healthy store of the agent
-	damages string                                // the file or the folder with its damages
+	damages string                                // the file or the folder of its damages
 	page    string                                // in docs
 	busy    string                                // the file that finds its processes
 }
@@ -61,7 +61,7 @@ var agentRows = map[string]agentRow{
 	},
 }
 
-// agentPlaces are the places that a new agent has to touch, in a good order.
+// agentPlaces are the places that a new agent needs, in the order in which they are best written.
 var agentPlaces = []struct {
 	name  string
 	check func(t *testing.T, a agent.Agent, r agentRow) error
@@ -104,7 +104,7 @@ func writeFixture(dir, name string, data []byte) (at string, _ error) {
 
 func checkFixture(t *testing.T, a agent.Agent, r agentRow) error {
 	if r.fixture == nil {
-		return errors.New("it has none")
+		return errors.New("its row has no fixture")
 	}
 	at, err := r.fixture(t.TempDir())
 	if err != nil {
@@ -132,7 +132,7 @@ func checkFixture(t *testing.T, a agent.Agent, r agentRow) error {
 
 func exists(path string) error {
 	if path == "" {
-		return errors.New("its row names none")
+		return errors.New("its row has no path")
 	}
 	_, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(path)))
 	return err
@@ -146,7 +146,7 @@ func contains(path, text string) error {
 	return err
 }
 
-// TestAgentPlaces names the next place that each agent has to touch.
+// TestAgentPlaces: each agent is in all places that an agent needs.
 func TestAgentPlaces(t *testing.T) {
 	var names []string
 	for _, a := range agents.All {
@@ -169,7 +169,7 @@ func TestAgentPlaces(t *testing.T) {
 	}
 }
 
-// A nowhereAgent is in none of the places.
+// A nowhereAgent is in no place.
 type nowhereAgent struct{ agent.Agent }
 
 func (nowhereAgent) Name() string { return "nowhere" }
@@ -178,11 +178,11 @@ func (nowhereAgent) Title() string { return "An Agent Nowhere" }
 
 func (nowhereAgent) Installer() agent.Installer { return nil }
 
-// TestAgentPlacesNewAgent checks that every place is missing for an agent that is in none.
+// TestAgentPlacesNewAgent: for an agent that is in no place, each place is reported as missing.
 func TestAgentPlacesNewAgent(t *testing.T) {
 	for _, p := range agentPlaces {
 		if p.check(t, nowhereAgent{}, agentRow{pkg: "agent/nowhere"}) == nil {
-			t.Errorf("%s: no place is missing for an agent that is in none", p.name)
+			t.Errorf("%s: not reported as missing", p.name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 // unknownPart adds a part of an unknown type to a response. OpenCode 1.18 then cannot show the session.
 func unknownPart(s damage.Store) {
 	part := damage.Parts(s, damage.Hello, "text")[0]
-	part.ID, part.Data = part.ID+"x", `{"type":"novelty","text":"what nobody knows"}`
+	part.ID, part.Data = part.ID+"x", `{"type":"novelty","text":"an unknown part"}`
 	s.Put(part)
 }
 
@@ -36,7 +36,7 @@ func longPrompt(s damage.Store) {
 
 const transcriptFile = "projects/-home-user-project/" + claude.Session + ".jsonl"
 
-// storeOf writes the file of a session below a store, and returns them as a test store.
+// storeOf makes a store with one session in one file.
 func storeOf(t *testing.T, session, file string, data []byte) *testStore {
 	t.Helper()
 	dir := storetest.FastDir(t)
@@ -50,7 +50,7 @@ func storeOf(t *testing.T, session, file string, data []byte) *testStore {
 	return ts
 }
 
-// rolloutOf writes a rollout of Codex, with settings for its provider.
+// rolloutOf makes a store of Codex with one rollout, and settings for its provider.
 func rolloutOf(t *testing.T, data []byte) *testStore {
 	t.Helper()
 	ts := storeOf(t, testdata.CodexSession, codex.File, data)
@@ -66,9 +66,9 @@ type asideCase struct {
 	name    string
 	store   func(t *testing.T) *testStore
 	flags   []string
-	leftOut string
-	code    int    // of scan before it is set aside
-	file    string // to which the agent appends; "" if it does not
+	leftOut string // what repair and log report as set aside
+	code    int    // of scan and repair before
+	file    string // to which the agent appends, "" if it does not
 }
 
 func asideCases() []asideCase {
@@ -118,8 +118,8 @@ func (ts *testStore) bytesOf() map[string]string {
 	return all
 }
 
-// Content without a fix is set aside only on request, in a session that the user names. After that the session has no
-// finding, and an undo restores each byte.
+// TestSetAside: content without a fix is set aside only on request, in a session that the user names. Then the session
+// has no finding, and an undo restores each byte.
 func TestSetAside(t *testing.T) {
 	for _, c := range asideCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,31 +128,31 @@ func TestSetAside(t *testing.T) {
 			}
 			ts := c.store(t)
 			before := ts.bytesOf()
-			run := func(want int, says string, args ...string) {
+			run := func(want int, shows string, args ...string) {
 				t.Helper()
 				if ts.version != "" {
 					args = append(args, "--agent-version", ts.version)
 				}
 				code, out := runMend(t, ts.path, ts.journal, append(args, c.flags...)...)
 				out = strings.Join(strings.Fields(out), " ")
-				if code != want || !strings.Contains(out, says) {
-					t.Errorf("mend %s: exit code %d, want %d, and to show %q:\n%.2000s", strings.Join(args, " "), code, want, says, out)
+				if code != want || !strings.Contains(out, shows) {
+					t.Errorf("mend %s: exit code %d, want %d and %q in\n%.2000s", strings.Join(args, " "), code, want, shows, out)
 				}
 			}
 			same := func(when string, want bool) {
 				t.Helper()
 				if maps.Equal(ts.bytesOf(), before) != want {
-					t.Errorf("%s the store is as before: %t, want %t", when, !want, want)
+					t.Errorf("%s the store is unchanged: %t, want %t", when, !want, want)
 				}
 			}
 			run(c.code, "--set-aside", "repair", ts.session, "--yes")
 			run(c.code, "", "repair", "--yes")
 			run(frame.ExitUsage, "--set-aside needs a session", "repair", "--yes", "--set-aside")
 			run(frame.ExitDone, c.leftOut, "repair", ts.session, "--set-aside", "--dry-run")
-			run(frame.ExitRefused, c.leftOut, "repair", ts.session, "--set-aside") // no question is possible
-			same("after nothing was agreed to", true)
+			run(frame.ExitRefused, c.leftOut, "repair", ts.session, "--set-aside") // there is no terminal for a question
+			same("without an answer", true)
 			run(frame.ExitDone, "Undo: mend undo", "repair", ts.session, "--set-aside", "--yes")
-			same("after it is set aside", false)
+			same("after the content was set aside", false)
 			run(frame.ExitDone, "healthy", "scan", ts.session)
 			run(frame.ExitDone, "", "repair", ts.session, "--set-aside", "--yes")
 			c.flags = nil
@@ -182,13 +182,14 @@ func TestSetAside(t *testing.T) {
 			}
 			run(frame.ExitDone, "Undone", "undo", "--yes")
 			if got, want := ts.bytesOf()[file], before[file]+string(next); got != want {
-				t.Errorf("after the agent went on and an undo:\n%s\nwant:\n%s", got, want)
+				t.Errorf("after the agent continued, and an undo:\n%s\nwant:\n%s", got, want)
 			}
 		})
 	}
 }
 
-// On a terminal there is a separate question, after the repair's, for a session that the user named.
+// TestSetAsideAsks: on a terminal a second question follows the question about the repair, for a session that the user
+// named.
 func TestSetAsideAsks(t *testing.T) {
 	for _, c := range []struct {
 		in, session   string
@@ -202,8 +203,8 @@ func TestSetAsideAsks(t *testing.T) {
 	} {
 		d := codex.ByName("a part of no known type").Broken()
 		lines := bytes.SplitAfter(d, []byte("\n"))
-		fixed := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"response_item"`)) })
-		lines[fixed] = append([]byte("\x00\x00"), lines[fixed]...)
+		torn := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"response_item"`)) })
+		lines[torn] = append([]byte("\x00\x00"), lines[torn]...) // this has a fix
 		ts := rolloutOf(t, bytes.Join(lines, nil))
 		args := []string{"repair"}
 		if c.session != "" {

@@ -21,7 +21,7 @@ import (
 	"mend/journal"
 )
 
-// TestAsk checks that repair shows a session and, on a terminal, asks until it gets a valid answer.
+// TestAsk: on a terminal repair asks until it gets a valid answer, and changes the store only after yes.
 func TestAsk(t *testing.T) {
 	for _, c := range []struct {
 		in    string
@@ -36,7 +36,7 @@ func TestAsk(t *testing.T) {
 		{"", frame.ExitRefused, 1, ""}, // the end of the input
 		{"\n", frame.ExitRefused, 2, "leave this session"},
 		{"?\ny\n", frame.ExitDone, 2, "  d  diff: show the diff"},
-		{"what\na\nyes", frame.ExitDone, 3, "  q  quit: "}, // there is one session: no "all"
+		{"what\na\nyes", frame.ExitDone, 3, "  q  quit: "}, // for one session "all" is not an answer
 		{"d\ny\n", frame.ExitDone, 2, ""},
 	} {
 		ts := newTestStore(t, 0)
@@ -47,19 +47,19 @@ func TestAsk(t *testing.T) {
 			t.Errorf("answer %q: exit code %d, want %d\n%s%s", c.in, got, c.want, out, errs)
 		}
 		if n := strings.Count(errs, `Repair "A title"? [y/n/d/q/?] `); n != c.asked || !strings.Contains(errs, c.shows) {
-			t.Errorf("answer %q: asked %d times, want %d, and to be shown %q:\n%s", c.in, n, c.asked, c.shows, errs)
+			t.Errorf("answer %q: asked %d times, want %d and %q in\n%s", c.in, n, c.asked, c.shows, errs)
 		}
 		if diff := strings.Contains(out, `text: "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
-			t.Errorf("answer %q: the diff is shown: %t:\n%s", c.in, diff, out)
+			t.Errorf("answer %q: the diff is shown: %t, want %t:\n%s", c.in, diff, !diff, out)
 		}
 		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == frame.ExitDone) {
-			t.Errorf("answer %q: the store changed: %t", c.in, changed)
+			t.Errorf("answer %q: the store changed: %t, want %t", c.in, changed, !changed)
 		}
 	}
 }
 
-// TestFixFinishes checks that fix asks for what another verb does, and ends with how to continue: a damaged database
-// is salvaged, and sessions without their folder are moved.
+// TestFixFinishes: fix salvages a damaged database and moves sessions whose folder is gone, after a question, and ends
+// with the command that continues a session.
 func TestFixFinishes(t *testing.T) {
 	file := func(ts *testStore) string {
 		data, err := os.ReadFile(ts.path)
@@ -107,14 +107,14 @@ func TestFixFinishes(t *testing.T) {
 			}
 			done, last := want == frame.ExitDone, out[strings.LastIndex(strings.TrimSuffix(out, "\n"), "\n")+1:]
 			if strings.HasPrefix(last, c.shows) != done || (c.state(ts) != before) != done {
-				t.Errorf("%s answer %q: ends with %q, or the store is not as expected\n%s%s", c.question, in, last, out, errs)
+				t.Errorf("%s answer %q: the last line %q or the store is wrong\n%s%s", c.question, in, last, out, errs)
 			}
 		}
 	}
 }
 
-// TestFixSalvages checks that fix salvages the damaged database of a session that the user names, or that an error is
-// about, and then repairs the session.
+// TestFixSalvages: fix salvages the damaged database of the session that the user or an error names, and then repairs
+// the session.
 func TestFixSalvages(t *testing.T) {
 	for _, args := range [][]string{
 		{"fix", "SESSION"}, {"fix", "A title"}, {"fix", "SESSION", "--error", "messages.7: `tool_use` ids must be unique"},
@@ -144,7 +144,7 @@ func TestFixSalvages(t *testing.T) {
 	}
 }
 
-// TestAskFolder checks that a person names the new folder of sessions if mend finds none that fits.
+// TestAskFolder: if mend finds no new folder for sessions, fix asks for one until it exists.
 func TestAskFolder(t *testing.T) {
 	for in, want := range map[string]int{"PROJECT\n": frame.ExitDone, "/nope\nPROJECT\n": frame.ExitDone, "\n": frame.ExitRefused, "/nope\n": frame.ExitRefused} {
 		ts, project, gone := newTestStore(t, 2), t.TempDir(), filepath.Join(t.TempDir(), "shop")
@@ -160,7 +160,7 @@ func TestAskFolder(t *testing.T) {
 	}
 }
 
-// TestAskTrim checks that fix continues with a trim for a session whose newest response failed as too long.
+// TestAskTrim: for a session whose newest request was too long, fix asks to trim it.
 func TestAskTrim(t *testing.T) {
 	const text = "Session too large to compact - context exceeds model limit even after stripping media"
 	for in, want := range map[string]int{"y\n": frame.ExitDone, "n\n": frame.ExitRefused} {
@@ -179,7 +179,7 @@ func TestAskTrim(t *testing.T) {
 	}
 }
 
-// TestAskEach checks that repair asks for each broken session, and which it repairs.
+// TestAskEach: repair asks for each broken session, and repairs those with the answer yes.
 func TestAskEach(t *testing.T) {
 	for _, c := range []struct {
 		in       string
@@ -199,8 +199,8 @@ func TestAskEach(t *testing.T) {
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
-		if simulated := strings.Contains(out, "Each repaired session works with"); simulated != (c.repaired > 0) {
-			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
+		if proof := strings.Contains(out, "Each repaired session works with"); proof != (c.repaired > 0) {
+			t.Errorf("answers %q: the proof is shown: %t, want %t\n%s", c.in, proof, !proof, out)
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
 			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
@@ -208,7 +208,7 @@ func TestAskEach(t *testing.T) {
 	}
 }
 
-// A changingInput is the answer to a question, with a change by another program meanwhile.
+// A changingInput is the answer to a question. Another program changes something before it is read.
 type changingInput struct {
 	*strings.Reader
 	meanwhile func()
@@ -222,9 +222,9 @@ func (r *changingInput) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestAskStale checks that a plan is not applied if another mend has changed the session while its question
-// waited, even if every record is unchanged since: otherwise the log would have a repair that is both in
-// force and undone. Changes of other sessions do not matter.
+// TestAskStale: a plan is not applied if another process of mend has changed the session while the question waited,
+// even if every record has its content again: otherwise the log would have a repair that is both in force and undone.
+// Changes of other sessions have no effect.
 func TestAskStale(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -232,7 +232,7 @@ func TestAskStale(t *testing.T) {
 		args      []string
 		meanwhile [][]string
 		want      int
-		says      string
+		shows     string
 	}{
 		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, frame.ExitConflict, "repair walazu was made"},
 		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "the redo walazu was made"},
@@ -242,7 +242,7 @@ func TestAskStale(t *testing.T) {
 		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, frame.ExitDone, ""},
 		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, frame.ExitConflict, "the undo goqare was made"},
 		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitConflict, "repair qevajo was resolved"},
-		{"resolve, keep", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitRefused, "not in conflict"},
+		{"resolve twice", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitRefused, "not in conflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ts := newTestStore(t, map[bool]int{true: 2}[c.args[0] == "trim"])
@@ -291,13 +291,12 @@ func TestAskStale(t *testing.T) {
 			root := newRoot(a)
 			a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 			root.SetArgs(append(expand(c.args), "--store", ts.path))
-			if code := a.Report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
-				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, &out, &errs)
+			if code := a.Report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.shows) {
+				t.Errorf("exit code %d, want %d and %q in\n%s%s", code, c.want, c.shows, &out, &errs)
 			}
 			if same := maps.Equal(between, ts.snapshot()); same != (c.want != frame.ExitDone) {
-				t.Errorf("the store is as the other mend left it: %t", same)
+				t.Errorf("the store is as the other process left it: %t, want %t", same, !same)
 			}
-			// The plan of resolve starts from a conflict, and its resolution has no entry.
 			if _, log := ts.mend("log"); c.want != frame.ExitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
 				t.Errorf("the log has an additional entry:\n%s", log)
 			}
@@ -305,7 +304,7 @@ func TestAskStale(t *testing.T) {
 	}
 }
 
-// TestDryRunUnlocked checks that no dry run waits for another mend that writes to the journal.
+// TestDryRunUnlocked: a dry run does not wait for another process that has the journal open for writing.
 func TestDryRunUnlocked(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
@@ -318,8 +317,8 @@ func TestDryRunUnlocked(t *testing.T) {
 	}
 	defer func() { _ = j.Close() }()
 	for _, c := range []struct {
-		args []string
-		says string
+		args  []string
+		shows string
 	}{
 		{[]string{"undo"}, "Undo would revert 1 change"},
 		{[]string{"undo", "qevajo"}, "Undo would revert 1 change"},
@@ -332,14 +331,14 @@ func TestDryRunUnlocked(t *testing.T) {
 	} {
 		began := time.Now()
 		code, out := ts.mend(append(c.args, "--dry-run")...)
-		if took := time.Since(began); code != frame.ExitDone || !strings.Contains(out, c.says) || took >= 2*time.Second { // how long it would wait
-			t.Errorf("mend %v --dry-run beside a writer: exit code %d after %v, want %q:\n%s", c.args, code, took, c.says, out)
+		if took := time.Since(began); code != frame.ExitDone || !strings.Contains(out, c.shows) || took >= 2*time.Second { // a writer waits that long
+			t.Errorf("mend %v --dry-run beside a writer: exit code %d after %v, want %q in\n%s", c.args, code, took, c.shows, out)
 		}
 	}
 }
 
-// TestAskChanged checks the output for a session that changes while its repair is planned: it is not
-// repaired, and the others are.
+// TestAskChanged: a session that changes after its repair was planned is not repaired, and the others are. The output
+// names the command that plans the repair again.
 func TestAskChanged(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
@@ -365,7 +364,7 @@ func TestAskChanged(t *testing.T) {
 	}
 }
 
-// TestAskInterrupted checks that a signal ends the question.
+// TestAskInterrupted: a signal ends the question.
 func TestAskInterrupted(t *testing.T) {
 	in, out := io.Pipe()
 	t.Cleanup(func() { _ = out.Close() })
@@ -373,12 +372,12 @@ func TestAskInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := frame.ConfirmChange(ctx, a.Terminal, frame.WriteFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("confirm = %v, want the context's error", err)
+		t.Errorf("ConfirmChange = %v, want %v", err, context.Canceled)
 	}
 }
 
-// TestAskShowsProof checks that a person sees the versions with which the repaired session works, before the
-// question and after the repair, and how to continue it.
+// TestAskShowsProof: the versions with which the repaired session works are shown before the question and after the
+// repair, and then the command that continues the session.
 func TestAskShowsProof(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))

@@ -25,20 +25,20 @@ import (
 	"mend/testdata"
 )
 
-// A changedStore is a store that several commands can change.
+// A changedStore is a store that several commands change.
 type changedStore struct {
 	*testing.T
-	dir     string // contains everything
+	dir     string // of the store and everything beside it
 	path    string // of the store
 	journal string
-	version string // of the agent, "" to leave it to mend
+	version string // of the agent, "" if mend finds it
 	verbs   []storeVerb
 }
 
 // A storeVerb is a command that changes a store.
 type storeVerb struct {
 	name string
-	args []string // with --yes
+	args []string // without --yes
 }
 
 var changedStores = []struct {
@@ -78,7 +78,7 @@ func (s *changedStore) move() storeVerb {
 	return storeVerb{"move", []string{"move", filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")}}
 }
 
-// moveOn returns the command that moves these sessions again, into another project.
+// moveOn returns the command that moves the same sessions again, into another project.
 func (s *changedStore) moveOn() storeVerb {
 	return storeVerb{"move on", []string{"move", filepath.Join(s.dir, "new"), filepath.Join(s.dir, "third")}}
 }
@@ -110,20 +110,20 @@ func (s *changedStore) entries() []change.Entry {
 	return es
 }
 
-// do runs a command, and returns the id of its operation, "" for none.
+// do runs a command, and returns the id of its operation, or "" if it changed nothing.
 func (s *changedStore) do(v storeVerb) (operation string) {
 	s.Helper()
-	before, said := len(s.entries()), ""
+	before, output := len(s.entries()), ""
 	if v.name == "salvage" {
 		s.salvage()
 	} else {
 		code, out := s.mend(append(slices.Clone(v.args), "--yes")...)
-		said = fmt.Sprintf("exit code %d: %s", code, out)
+		output = fmt.Sprintf("exit code %d: %s", code, out)
 	}
 	if es := s.entries(); len(es) > before {
 		return mend.OperationOf(es[0])
 	}
-	s.Logf("%s: %s", v.name, said)
+	s.Logf("%s: %s", v.name, output)
 	return ""
 }
 
@@ -143,8 +143,8 @@ func (s *changedStore) everything() map[string]string {
 	return all
 }
 
-// withoutFolders returns everything but folders: a folder created for several sessions remains if they are
-// undone one by one in another order.
+// withoutFolders returns the content without folders: a folder that was made for several sessions can remain if these
+// are undone one by one.
 func (s *changedStore) withoutFolders() map[string]string {
 	s.Helper()
 	all := s.everything()
@@ -203,8 +203,7 @@ func (s *changedStore) keep(session string) {
 	}
 }
 
-// copyRows copies the session of another database of the same version, with all its rows, to ids with that
-// digit.
+// copyRows copies all rows of the session of another database, with that digit in the ids, and returns the new id.
 func copyRows(t *testing.T, path, from, session, digit string) (id string) {
 	t.Helper()
 	for _, table := range [][]string{{"session", "id"}, {"message", "id", "session_id", "data"}, {"part", "id", "message_id", "session_id", "data"}, {"event_sequence", "aggregate_id"}, {"event", "id", "aggregate_id", "data"}} {
@@ -217,7 +216,7 @@ func copyRows(t *testing.T, path, from, session, digit string) (id string) {
 	return strings.Replace(session, "_e045", "_e"+digit+"45", 1)
 }
 
-// salvage salvages the database, although it is sound.
+// salvage replaces the database by a salvaged one, although it is sound.
 func (s *changedStore) salvage() {
 	s.Helper()
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: s.path, Journal: mend.OpenJournal(s.journal), Cache: filepath.Join(s.journal, "cache")})

@@ -26,8 +26,9 @@ import (
 	"mend/testdata"
 )
 
-// hostile has every kind of character that controls a terminal or is invisible: control characters of ASCII and Latin
-// 1, escape sequences, direction marks, invisible characters, line separators; and a line that mend did not write.
+// hostile has every kind of character that controls a terminal or is invisible: control characters of ASCII and
+// Latin-1, escape sequences, direction marks, invisible characters and line separators. It also has a line that looks
+// like mend's.
 var hostile = func() string {
 	var b strings.Builder
 	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {
@@ -40,8 +41,8 @@ var hostile = func() string {
 
 const forged = "a forged line"
 
-// printCases have the arguments of each command, which run one after the other on the hostile stores. SESSION
-// is the session of each agent in turn, HOSTILE is all characters, FOLDER the folder of the sessions.
+// printCases are command lines for each command. They run one after another on the hostile stores. SESSION is the
+// session of each agent in turn, HOSTILE has all characters, FOLDER is the folder of the sessions.
 var printCases = []struct{ command, args string }{
 	{"mend", ""},
 	{"mend", "--version"},
@@ -176,8 +177,8 @@ var printCases = []struct{ command, args string }{
 	{"help", "HOSTILE"},
 }
 
-// TestNothingRaw checks that no command prints control characters, or a line that is not its own, as text, in
-// JSON, or with colours, and that the JSON decodes to the stored text.
+// TestNothingRaw: no command prints a stored control character or a forged line, as text, in JSON, or with colours, and
+// its JSON decodes to the stored text.
 func TestNothingRaw(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -190,7 +191,7 @@ func TestNothingRaw(t *testing.T) {
 	}
 	sb.runPrintable(-1, "scan", "--all")
 	sb.runPrintable(-1, "repair", "--yes", "--dry-run")
-	for _, path := range strays { // the user has to decide about them
+	for _, path := range strays { // repair leaves these files to the user
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +209,7 @@ func TestNothingRaw(t *testing.T) {
 		if strings.Contains(c.args, "SESSION") {
 			times = len(sessions)
 		}
-		if c.command == "trim" { // the later undos meet conflicts
+		if c.command == "trim" { // so that later undos have conflicts
 			damage.Text(damage.Hello, "changed by hand"+hostile)(sb.open())
 		}
 		for _, session := range sessions[:times] {
@@ -236,10 +237,11 @@ func TestNothingRaw(t *testing.T) {
 	}
 }
 
-// printsRaw matches code that prints text without package term, or makes a Text of what may be stored text.
+// printsRaw matches code that prints without package term, or makes a term.Text of a text that may be stored.
 var printsRaw = regexp.MustCompile(`fmt\.Print|fmt\.Fprint\w*\((?:env|t|\w+\.Err|\w+\.Out|os\.Std\w+)\b|term\.Text\([^"]`)
 
-// No verb prints text itself: [term.Terminal] escapes what is no [term.Text], and only package term makes one.
+// TestPrintedByTerm: no verb prints text itself. [term.Terminal] escapes every text that is not a [term.Text], and only
+// package term makes a Text.
 func TestPrintedByTerm(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
@@ -263,13 +265,13 @@ func TestPrintedByTerm(t *testing.T) {
 // claudeFile is the path of a transcript of Claude Code.
 var claudeFile = filepath.Join(".claude", "projects", "-home-user-project", testdata.ClaudeSession+".jsonl")
 
-// structural are the members of records that contain no text of a conversation.
+// structural are the members of records that have no text of a conversation.
 var structural = []string{
 	"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID",
 	"uuid", "parentUuid", "sessionId", "timestamp", "requestId", "tool_use_id", "stop_reason", "model", "userType", "entrypoint", "call_id", "cli_version", "originator", "source", "model_provider", "encrypted_content", "signature", "session_id", "history_mode", "turn_id",
 }
 
-// makeTextsHostile adds the characters to every text of a JSON value.
+// makeTextsHostile adds the hostile characters to every text of a JSON value.
 func makeTextsHostile(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -288,8 +290,8 @@ func makeTextsHostile(v any) any {
 	return v
 }
 
-// hostileLines writes a transcript or a rollout with the characters in every text, and a torn line. It returns its
-// session.
+// hostileLines writes a transcript or a rollout with the hostile characters in every text, and a torn line. It returns
+// the id of the session.
 func (sb sandbox) hostileLines(file, session string, data []byte) string {
 	sb.Helper()
 	var out bytes.Buffer
@@ -312,8 +314,8 @@ func (sb sandbox) hostileLines(file, session string, data []byte) string {
 	return session
 }
 
-// hostileKilo makes a database of Kilo, and a damaged one, with the characters in the texts of its rows, in a table's
-// name and in the id of a session. It returns its session.
+// hostileKilo makes a database of Kilo and a damaged copy of it, with the hostile characters in the texts of its rows,
+// in the name of a table and in the id of a session. It returns the id of the other session.
 func (sb sandbox) hostileKilo() string {
 	sb.Helper()
 	path := filepath.Join(sb.dir, "data", "kilo", "kilo.db")
@@ -347,8 +349,8 @@ func (sb sandbox) hostileKilo() string {
 	return id
 }
 
-// makeHostile adds the characters to every text of the store, to the settings, and to the names of two files
-// beside the records. It returns these files.
+// makeHostile adds the hostile characters to every text of the store, to the settings, and to the names of two files
+// among the records. It returns the paths of these files.
 func (sb sandbox) makeHostile() (strays []string) {
 	sb.Helper()
 	err := filepath.WalkDir(sb.store, func(path string, e fs.DirEntry, err error) error {
@@ -366,7 +368,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 		if data, err = json.Marshal(makeTextsHostile(v)); err != nil {
 			return err
 		}
-		if bytes.Contains(data, []byte(`"step-finish"`)) { // with invalid UTF-8, too
+		if bytes.Contains(data, []byte(`"step-finish"`)) { // add invalid UTF-8
 			data = bytes.Replace(data, []byte("{"), []byte("{\"x\":\"\xff\x9b\","), 1)
 		}
 		return os.WriteFile(path, data, 0o600)
@@ -379,7 +381,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	if err != nil || len(parts) == 0 {
 		sb.Fatal(parts, err)
 	}
-	// Without the characters that file systems refuse; the name is not valid UTF-8.
+	// File systems refuse NUL and slash. The second name is not valid UTF-8.
 	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
 	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
 		path := filepath.Join(parts[0], name+".json")
@@ -402,7 +404,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	return strays
 }
 
-// runPrintable runs a verb and checks its output. If code is -1 any exit code is accepted.
+// runPrintable runs a command and checks its output. With the code -1 it accepts any exit code.
 func (sb sandbox) runPrintable(code int, args ...string) cmdResult {
 	sb.Helper()
 	a := sb.runInProcess(args...)

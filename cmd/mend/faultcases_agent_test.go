@@ -22,17 +22,16 @@ import (
 	"mend/journal"
 )
 
-// An agentWriter continuously writes parts of the session, as OpenCode does, each time with a
-// unique token.
+// An agentWriter continuously writes parts of the session, as OpenCode does, each time with a new token.
 type agentWriter struct {
 	write func(part damage.Record, data string) error
-	drop  func(part damage.Record) error // may be nil
+	drop  func(part damage.Record) error // removes a part, unless it is nil
 	parts []damage.Record
 
 	wrote map[string]string // the last token by part
 	count int
 	err   error
-	pause atomic.Int64 // an occasional pause, so that mend can finish
+	pause atomic.Int64 // length of an occasional pause in ns, so that mend can finish
 }
 
 // run writes until stop is closed. Every fourth text is blank, which is damage.
@@ -62,7 +61,7 @@ func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// filesAgent writes as OpenCode does: it truncates the file and writes. The folder exists.
+// filesAgent returns an agent that truncates and writes files, as OpenCode does. It creates no folder.
 func filesAgent(sb sandbox) *agentWriter {
 	path := func(p damage.Record) string { return filepath.Join(sb.store, "part", p.Owner, p.ID+".json") }
 	return &agentWriter{
@@ -76,7 +75,7 @@ func filesAgent(sb sandbox) *agentWriter {
 	}
 }
 
-// rowsAgent updates rows, or inserts those that mend has deleted.
+// rowsAgent returns an agent that updates rows, and inserts rows that mend deleted.
 func rowsAgent(sb sandbox) *agentWriter {
 	return &agentWriter{write: func(p damage.Record, data string) (err error) {
 		var failed failure
@@ -92,6 +91,7 @@ func rowsAgent(sb sandbox) *agentWriter {
 	}}
 }
 
+// A failure keeps the error of a Fatal.
 type failure struct{ err error }
 
 func (f *failure) Fatal(args ...any) {
@@ -99,23 +99,22 @@ func (f *failure) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-// TestCase23to26AgentWritesFiles repairs and undoes while an agent writes, creates and removes
-// files: cases 23 to 26.
+// TestCase23to26AgentWritesFiles: repairs and undos lose nothing that an agent writes to files at the same time.
 func TestCase23to26AgentWritesFiles(t *testing.T) {
 	t.Parallel()
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.testBesideAgent(filesAgent(sb))
 }
 
-// TestCase27to29AgentWritesRows repairs and undoes while an agent writes rows: cases 27 to 29.
+// TestCase27to29AgentWritesRows: repairs and undos lose nothing that an agent writes to rows at the same time.
 func TestCase27to29AgentWritesRows(t *testing.T) {
 	t.Parallel()
 	sb := newSandbox(t, damage.Versions[2], "")
 	sb.testBesideAgent(rowsAgent(sb))
 }
 
-// testBesideAgent repairs and undoes while the agent writes. At the end the last token of each part must be
-// in the store, among the kept files, or in the journal, and each conflict must have been printed.
+// testBesideAgent repairs and undoes while the agent writes. At the end the last token of each part is in the store,
+// among the kept files, or in the journal, and each conflict was printed.
 func (sb sandbox) testBesideAgent(a *agentWriter) {
 	sb.Helper()
 	sb.addBlankTexts(30)
@@ -158,7 +157,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 		}
 	}
 	if count[frame.ExitDone] == 0 || count[frame.ExitConflict] == 0 {
-		sb.Errorf("the exit codes are %v, want some done and some in conflict", count)
+		sb.Errorf("the exit codes are %v, want some %d and some %d", count, frame.ExitDone, frame.ExitConflict)
 	}
 }
 

@@ -42,6 +42,7 @@ func eachStore(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
+// TestCase11ReadOnly: a store on a read-only file system is read, and a repair is refused with the way to fix that.
 func TestCase11ReadOnly(t *testing.T) {
 	eachStore(t, func(t *testing.T, version string) {
 		dir := storetest.FastDir(t)
@@ -52,7 +53,7 @@ func TestCase11ReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		scanned := frame.ExitProblems
-		if version != damage.Versions[0] { // OpenCode 1.18 answers no prompt there
+		if version != damage.Versions[0] { // OpenCode 1.18 answers no prompt on a read-only file system
 			scanned = frame.ExitUnusable
 		}
 		sb.mustExit(scanned, "scan")
@@ -66,7 +67,7 @@ func TestCase11ReadOnly(t *testing.T) {
 	})
 }
 
-// rawFiles returns all files and folders of the store as bytes, even of a database that cannot be opened.
+// rawFiles returns all files and folders beside and below the store as bytes, even of a database that cannot be opened.
 func (sb sandbox) rawFiles() map[string]string {
 	sb.Helper()
 	all, err := damage.Snapshot(filepath.Dir(sb.store))
@@ -76,7 +77,7 @@ func (sb sandbox) rawFiles() map[string]string {
 	return all
 }
 
-// fillDisk fills a file system.
+// fillDisk fills a file system until free is called.
 func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	name := filepath.Join(dir, "fill")
@@ -94,6 +95,7 @@ func fillDisk(t *testing.T, dir string) (free func()) {
 	return func() { _ = os.Remove(name) }
 }
 
+// TestCase13FullAtStaging: if there is no space for the new contents, a repair changes nothing and is not in the log.
 func TestCase13FullAtStaging(t *testing.T) {
 	eachStore(t, func(t *testing.T, version string) {
 		dir := storetest.FastDir(t)
@@ -114,7 +116,8 @@ func TestCase13FullAtStaging(t *testing.T) {
 	})
 }
 
-// TestCase14FullJournal repairs and undoes with different amounts of space for the journal.
+// TestCase14FullJournal: whatever space the journal has left, a repair and an undo are made or refused, and an undo
+// restores the store.
 func TestCase14FullJournal(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, version string) {
@@ -154,7 +157,7 @@ func TestCase14FullJournal(t *testing.T) {
 	})
 }
 
-// TestCase15FullInRecovery recovers with full disks.
+// TestCase15FullInRecovery: a recovery with full disks reports that, and is completed when there is space again.
 func TestCase15FullInRecovery(t *testing.T) {
 	for _, at := range []string{"exchange", "barrier", "finish"} {
 		dir := storetest.FastDir(t)
@@ -184,8 +187,8 @@ func TestCase15FullInRecovery(t *testing.T) {
 	}
 }
 
-// TestCase16Limits limits open files and the size of files. Go's runtime needs ten open files
-// to start.
+// TestCase16Limits: with few open files or small files allowed, a repair and an undo are made or refused, and the
+// recovery restores the store. Go's runtime needs ten open files to start.
 func TestCase16Limits(t *testing.T) {
 	eachStore(t, func(t *testing.T, version string) {
 		limits := []string{"n 10", "f 0", "f 40", "n 11", "n 12", "n 13", "n 14", "n 16", "n 20", "f 1", "f 8", "f 16", "f 24", "f 32", "f 64", "f 80"}

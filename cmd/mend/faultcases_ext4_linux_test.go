@@ -37,7 +37,7 @@ func newLoopDevice(t *testing.T, dir, name string) *loopDevice {
 	return lo
 }
 
-// try runs a command and skips the test if that fails.
+// try runs a command, and skips the test if the command fails.
 func (lo *loopDevice) try(name string, args ...string) string {
 	lo.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -64,7 +64,7 @@ func (lo *loopDevice) unmount() {
 	}
 }
 
-// fail makes the file system read-only by an error.
+// fail causes an error of the file system, which makes it read-only.
 func (lo *loopDevice) fail() {
 	lo.t.Helper()
 	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(lo.device), "trigger_fs_error")
@@ -73,8 +73,8 @@ func (lo *loopDevice) fail() {
 	}
 }
 
-// TestCase12TurnsReadOnly makes the file system of the store read-only during a repair.
-// Recovery completes once it is writable again.
+// TestCase12TurnsReadOnly: if the file system of the store becomes read-only during a repair, the store can be read,
+// and the recovery succeeds as soon as the file system is writable again.
 func TestCase12TurnsReadOnly(t *testing.T) {
 	for _, at := range []string{"stage", "take", "exchange", "barrier"} {
 		dir := storetest.FastDir(t)

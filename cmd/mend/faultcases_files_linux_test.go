@@ -33,20 +33,19 @@ func (sb sandbox) writePart(name string, data []byte) string {
 // a test runs in a child.
 func maxMemoryMB(a cmdResult) int64 { return a.state.SysUsage().(*syscall.Rusage).Maxrss >> 10 }
 
-// TestCase02StrangeJSON adds JSON that parsers reject to a healthy session. mend must report
-// it, need little memory, and restore it on undo.
+// TestCase02StrangeJSON: JSON that parsers reject is reported, needs little memory, and is restored by an undo.
 func TestCase02StrangeJSON(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	testStrange(t, map[string][]byte{ // the agent fails on these
+	testStrange(t, map[string][]byte{ // the agent cannot read these
 		"objects":   []byte(strings.Repeat(`{"a":`, jsonedit.MaxDepth) + strings.Repeat("}", jsonedit.MaxDepth)),
 		"open":      []byte(strings.Repeat("[", jsonedit.MaxDepth)),
 		"nan":       []byte(`{"id":"prt_zz_nan","type":"text","text":NaN}`),
 		"nul":       []byte("{\"id\":\"prt_zz_nul\x00\"}"),
 		"surrogate": []byte(`{"id":"prt_zz_surrogate","type":"text","text":"\ud800"`),
 	})
-	testStrange(t, map[string][]byte{ // and reads these
+	testStrange(t, map[string][]byte{ // the agent reads these
 		"lists":  []byte(strings.Repeat("[", jsonedit.MaxDepth) + strings.Repeat("]", jsonedit.MaxDepth)),
 		"types":  []byte(`{"id":7,"messageID":[],"sessionID":null,"type":{},"text":3}`),
 		"number": []byte("1e999999"),
@@ -62,7 +61,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	for name, data := range strange {
 		sb.writePart("prt_zz_"+name+".json", data)
 	}
-	// The agent ignores a BOM, so this is not damage.
+	// The agent ignores a byte order mark, so this record is not damaged.
 	sb.writePart("prt_zz_bom.json", []byte("\xef\xbb\xbf{\"id\":\"prt_zz_bom\",\"type\":\"text\",\"text\":\"x\"}"))
 	before := sb.snapshot()
 	a := sb.mustExit(frame.ExitProblems, "scan", "--all", "-v")
@@ -87,6 +86,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	sb.wantSnapshot("repaired and undone", before)
 }
 
+// TestCase03HugeFiles: a file that is too large is reported, needs little memory, and keeps its size.
 func TestCase03HugeFiles(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -111,8 +111,8 @@ func TestCase03HugeFiles(t *testing.T) {
 	}
 }
 
-// TestCase08Unwritable: in a database that this user may only read, each prompt of 1.18.34 fails, so its
-// sessions are not healthy. A copy named with --store is only read.
+// TestCase08Unwritable: a database that the user may only read is reported as unusable, because OpenCode 1.18.34
+// answers no prompt there. A copy named with --store is scanned.
 func TestCase08Unwritable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -129,7 +129,7 @@ func TestCase08Unwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, modes := range map[string][2]fs.FileMode{sb.store: {0o444, 0o644}, folder: {0o555, 0o755}} {
-		if path == folder { // an existing -wal can be written to
+		if path == folder { // with a -wal the agent could still write
 			for _, side := range []string{"-wal", "-shm"} {
 				if err := os.Remove(sb.store + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					t.Fatal(err)
@@ -153,7 +153,7 @@ func TestCase08Unwritable(t *testing.T) {
 	}
 }
 
-// TestCase08UnlistedFolder: sessions in a folder that cannot be read are not ignored.
+// TestCase08UnlistedFolder: a folder of sessions that cannot be read is reported.
 func TestCase08UnlistedFolder(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -174,7 +174,8 @@ func TestCase08UnlistedFolder(t *testing.T) {
 	sb.mustExit(frame.ExitDone, "scan", "--agent", "claude")
 }
 
-// TestCase08Unreadable runs as a user without rights.
+// TestCase08Unreadable: files and folders that the user may not read or write are reported with the way to fix that,
+// and the rest of the session is repaired.
 func TestCase08Unreadable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -216,7 +217,7 @@ func TestCase08Unreadable(t *testing.T) {
 	sb.mustExit(frame.ExitDone, "undo", "--yes", "--session", sb.session)
 }
 
-// TestCase09Names has a folder and files with names that are not UTF-8.
+// TestCase09Names: names of folders and files that are not UTF-8 are escaped in the output.
 func TestCase09Names(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.writePart("prt_\xff.json", []byte("{}"))
@@ -238,8 +239,8 @@ func TestCase09Names(t *testing.T) {
 	sb.wantSnapshot("repaired and undone", before)
 }
 
-// TestCase37Modes repairs and undoes with the widest and the narrowest umask, and as root on
-// the store of another user.
+// TestCase37Modes: with the widest and the narrowest umask, and as root on the store of another user, a repair and its
+// undo keep modes and owners.
 func TestCase37Modes(t *testing.T) {
 	for _, mask := range []string{"0", "077"} {
 		sb := newSandbox(t, damage.Versions[0], "")
@@ -259,7 +260,7 @@ func TestCase37Modes(t *testing.T) {
 			t.Errorf("under umask %s the owners are %v, want %v", mask, got, owners)
 		}
 		sb.mustRun("umask " + mask + "; mend undo --redo --yes qevajo")
-		sb.wantSnapshot("done again under umask "+mask, repaired)
+		sb.wantSnapshot("redone under umask "+mask, repaired)
 		state, err := os.Stat(filepath.Join(sb.dir, "state", "mend", "journal.db"))
 		if err != nil || state.Mode() != 0o600 {
 			t.Errorf("under umask %s the journal has the mode %v, %v", mask, state, err)

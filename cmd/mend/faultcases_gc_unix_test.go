@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestCase34KilledGC kills forget, which rewrites the journal, at random moments. The journal
-// and the store must stay intact, and at the end the bytes are removed.
+// TestCase34KilledGC: if forget, which rewrites the journal, is killed at any moment, the journal and the store are
+// intact, and the next forget removes the bytes.
 func TestCase34KilledGC(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	text := damage.Parts(sb.open(), damage.Hello, "text")[0]

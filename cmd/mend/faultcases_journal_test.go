@@ -22,7 +22,7 @@ import (
 	"mend/repair"
 )
 
-// A damage is a kind of damage to a journal file.
+// A journalDamage is a kind of damage to a journal file.
 type journalDamage struct {
 	name  string
 	apply func(r *rand.Rand, file []byte) []byte
@@ -58,8 +58,8 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestCase19Damaged damages the journal in many ways and runs verify and another verb. None may crash, and if
-// one of them finds the damage, neither the store nor the journal may change.
+// TestCase19Damaged: no verb crashes on a damaged journal, and if verify or the verb finds the damage, neither the
+// store nor the journal is changed.
 func TestCase19Damaged(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.setHome()
@@ -112,7 +112,7 @@ func TestCase19Damaged(t *testing.T) {
 				t.Errorf("%s: %s changed the damaged journal (%v)", when, verb[0], err)
 			}
 			if a.code == frame.ExitUnusable && !strings.Contains(a.err, "mend verify") {
-				t.Errorf("%s: %s does not say what to do: %s", when, verb[0], a.err)
+				t.Errorf("%s: %s does not name mend verify: %s", when, verb[0], a.err)
 			}
 		}
 		switch now := sb.snapshot(); {
@@ -130,7 +130,7 @@ func TestCase19Damaged(t *testing.T) {
 	}
 	t.Logf("%d damaged journals, %d found by verify", tried*len(journalDamages), found)
 	if found < tried*len(journalDamages)/2 {
-		t.Errorf("verify found %d of %d", found, tried*len(journalDamages))
+		t.Errorf("verify found %d of %d damaged journals, want at least half", found, tried*len(journalDamages))
 	}
 }
 
@@ -146,10 +146,10 @@ func (sb sandbox) restore(want, now map[string]string) {
 			sb.Fatal(err)
 		}
 	}
-	sb.wantSnapshot("put back", want)
+	sb.wantSnapshot("restored", want)
 }
 
-// TestCase20Replaced replaces the journal by another store's, whose repairs must not be undone here.
+// TestCase20Replaced: if the journal is replaced by the journal of another store, its repairs are not undone here.
 func TestCase20Replaced(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	other := newSandbox(t, damage.Versions[0], "")
@@ -168,8 +168,8 @@ func TestCase20Replaced(t *testing.T) {
 	sb.wantSnapshot("refused", repaired)
 }
 
-// TestCase22Clock repairs and undoes with clocks in 1970, far in the future, and going
-// backwards. Entries are ordered by number.
+// TestCase22Clock: with a clock in 1970, far in the future, or going backwards, repairs and undos are ordered by
+// number.
 func TestCase22Clock(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	before := sb.snapshot()
@@ -204,7 +204,7 @@ func TestCase22Clock(t *testing.T) {
 	}
 	for i, e := range es {
 		if want := ids[len(ids)-1-i]; e.ID != want {
-			t.Errorf("entry %d is %s, want %s: the order is not that of the numbers", i, e.ID, want)
+			t.Errorf("entry %d is %s, want %s, by number", i, e.ID, want)
 		}
 	}
 	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0), nil); err != nil || freed.Entries != 0 {
@@ -215,7 +215,8 @@ func TestCase22Clock(t *testing.T) {
 	sb.wantSnapshot("all undone", before)
 }
 
-// TestGiveUp resolves a pending repair. The plan knows that this was written to the journal.
+// TestGiveUp: a pending repair can be resolved in either direction, and the plan stays valid after that was written to
+// the journal.
 func TestGiveUp(t *testing.T) {
 	for d, want := range map[mend.Decision]bool{mend.Back: false, mend.Forward: true} {
 		sb := newSandbox(t, damage.Versions[0], "")

@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestCase31Mounts has the parts on another mount, which mend refuses.
+// TestCase31Mounts: a store whose parts are on another mount is not written to.
 func TestCase31Mounts(t *testing.T) {
 	for _, way := range []string{"another file system", "a bind mount"} {
 		sb := newSandbox(t, damage.Versions[0], "")
@@ -41,14 +41,14 @@ func TestCase31Mounts(t *testing.T) {
 		before := sb.snapshot()
 		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
 		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on different file systems") {
-			t.Errorf("%s: the program says\n%s", way, a.err)
+			t.Errorf("%s: the error does not name the other file system:\n%s", way, a.err)
 		}
 		sb.wantSnapshot(way, before)
 	}
 }
 
-// TestCase31Transcripts has the transcripts of Claude Code on another file system than the rest of its
-// folder: a repair that appends works, and an undo names the obstacle.
+// TestCase31Transcripts: if the transcripts of Claude Code are on another file system than the rest of its folder, a
+// repair that appends is made, and its undo is refused with the reason.
 func TestCase31Transcripts(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	projects := filepath.Join(sb.dir, ".claude", "projects")
@@ -74,8 +74,7 @@ func TestCase31Transcripts(t *testing.T) {
 	}
 }
 
-// TestCase32FUSE repairs and undoes a store on FUSE, where files cannot be exchanged. mend
-// warns once.
+// TestCase32FUSE: a store on FUSE, where files cannot be exchanged, is repaired and undone.
 func TestCase32FUSE(t *testing.T) {
 	bindfs, err := exec.LookPath("bindfs")
 	if err != nil || os.Geteuid() != 0 {

@@ -16,14 +16,13 @@ import (
 	"mend/internal/test/damage"
 )
 
-// A moment is a point during a change, recognised by the files of the store.
+// A moment is a point during a change. The files of the store show whether it is reached.
 type moment struct {
 	name    string
 	reached func() bool
 }
 
-// moments returns the moments of a change of many records: staging, start, and during the
-// exchange of records.
+// moments returns four moments of a change of many records. folder has begin files before the change.
 func (sb sandbox) moments(folder string, begin int) []moment {
 	count := func(pattern string) int {
 		names, _ := filepath.Glob(pattern)
@@ -42,8 +41,8 @@ func (sb sandbox) moments(folder string, begin int) []moment {
 	}
 }
 
-// TestCase36Signals interrupts repairs, undos and redos by SIGINT and SIGTERM. Each must be
-// finished or rolled back.
+// TestCase36Signals: an undo or a redo that gets SIGINT or SIGTERM is finished or reverted, and the exit code says
+// which.
 func TestCase36Signals(t *testing.T) {
 	t.Parallel()
 	sb, folder, states := newSignalSandbox(t)
@@ -58,7 +57,7 @@ func TestCase36Signals(t *testing.T) {
 		switch a.code {
 		case frame.ExitDone:
 			done++
-			sb.wantSnapshot(verb+" that was finished", after)
+			sb.wantSnapshot(verb+" that is finished", after)
 			continue
 		case frame.ExitSignalled + int(signal):
 			if strings.Contains(a.err, "1 change was made before") { // the signal came after the commit
@@ -71,20 +70,19 @@ func TestCase36Signals(t *testing.T) {
 		default:
 			t.Fatalf("%s at %s, signal %v: exit code %d\n%s%s", verb, at.name, signal, a.code, a.out, a.err)
 		}
-		sb.wantSnapshot(verb+" that was put back at "+at.name, before)
+		sb.wantSnapshot(verb+" that is reverted at "+at.name, before)
 		sb.wantOutput(sb.mustExit(frame.ExitDone, "recover"), "No repair was pending")
 		sb.mustExit(frame.ExitDone, verb, "--yes", "qevajo")
 		sb.wantSnapshot(verb, after)
 	}
 	sb.mustExit(frame.ExitDone, "verify")
-	t.Logf("%d finished, %d put back", done, stopped)
+	t.Logf("%d finished, %d reverted", done, stopped)
 	if stopped == 0 {
-		t.Error("no signal stopped anything")
+		t.Error("no signal stopped a command")
 	}
 }
 
-// TestCase36SecondSignal sends two signals: the second kills the program, and recovery
-// restores a consistent store.
+// TestCase36SecondSignal: a second signal kills the program, and the recovery finishes or reverts the change.
 func TestCase36SecondSignal(t *testing.T) {
 	t.Parallel()
 	sb, folder, states := newSignalSandbox(t)
@@ -103,16 +101,16 @@ func TestCase36SecondSignal(t *testing.T) {
 			sb.mustExit(frame.ExitDone, "redo", "--yes", "qevajo")
 		case maps.Equal(now, states[0]):
 		default:
-			t.Fatalf("killed at %s: the store is neither before nor after", at.name)
+			t.Fatalf("killed at %s: the store is neither repaired nor damaged", at.name)
 		}
-		sb.wantSnapshot("mended", states[0])
+		sb.wantSnapshot("repaired", states[0])
 	}
 	sb.mustExit(frame.ExitDone, "verify")
 	t.Logf("%d killed by the second signal", killed)
 }
 
-// newSignalSandbox repairs a session with many blank texts. It returns the folder of their
-// parts, and the content of the store repaired and damaged.
+// newSignalSandbox repairs a session with many blank texts. It returns the folder of their parts, and the content of
+// the store after and before the repair.
 func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	t.Helper()
 	sb := newSandbox(t, damage.Versions[0], "")
@@ -125,7 +123,7 @@ func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	return sb, folder, [2]map[string]string{sb.snapshot(), damaged}
 }
 
-// signalAt runs mend and sends it the signals at the moment.
+// signalAt runs mend and sends it the signals at a moment.
 func (sb sandbox) signalAt(at moment, signals []syscall.Signal, args ...string) cmdResult {
 	sb.Helper()
 	cmd, a := sb.command("mend", args...)

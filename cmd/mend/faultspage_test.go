@@ -21,7 +21,7 @@ import (
 	"mend/repair"
 )
 
-// TestFaultsPage checks that each row of the fault model in docs/verified.md names a test, and that these tests exist.
+// TestFaultsPage: each row of the fault model in docs/verified.md names tests that exist.
 func TestFaultsPage(t *testing.T) {
 	tests := testNames(t)
 	names := regexp.MustCompile("`([^`]+)`")
@@ -93,7 +93,7 @@ func addTests(all map[string]bool, file string) error {
 	return nil
 }
 
-// TestTiersPage compares the tiers in docs/faults.md with those of the classes. With -update it writes the page.
+// TestTiersPage: docs/faults.md has the tier of each class.
 func TestTiersPage(t *testing.T) {
 	classes := map[repair.Tier][]string{}
 	_, out := runMendHere(t, &bytes.Buffer{}, t.TempDir(), "explain", "--json")
@@ -118,13 +118,12 @@ func TestTiersPage(t *testing.T) {
 		delete(classes, tier)
 	}
 	if len(classes) > 0 {
-		t.Errorf("classes with no tier: %v", classes)
+		t.Errorf("classes with an unknown tier: %v", classes)
 	}
 	compareList(t, "tiers", "TestTiersPage", want.String())
 }
 
-// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it
-// writes the page.
+// TestAsidePage: docs/faults.md has the rules without a fix of each agent.
 func TestAsidePage(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("| agent | rule | class | what mend says |\n|---|---|---|---|\n")
@@ -151,10 +150,10 @@ func compareList(t *testing.T, name, test, want string) {
 		t.Fatal(err)
 	}
 	before, rest, _ := strings.Cut(string(page), begin)
-	was, after, ok := strings.Cut(rest, end)
-	if want = "\n" + want + "\n"; !ok || was != want {
+	got, after, ok := strings.Cut(rest, end)
+	if want = "\n" + want + "\n"; !ok || got != want {
 		if !*update {
-			t.Fatalf("docs/faults.md has\n%swant\n%s", was, want)
+			t.Fatalf("docs/faults.md has\n%swant\n%s", got, want)
 		}
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
 			t.Fatal(err)
@@ -162,8 +161,8 @@ func compareList(t *testing.T, name, test, want string) {
 	}
 }
 
-// TestReadmeCommands checks that the README is short, and that its first page has a picture and the commands
-// for a machine on which only Go is installed. mend must know each error that the README lists.
+// TestReadmeCommands: the README is short, its beginning has a picture and the commands for a machine that has only Go,
+// and mend recognises each error that it lists.
 func TestReadmeCommands(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -180,7 +179,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	for want, most := range map[string]int{"](docs/demo.svg)": 10, "    go run ./cmd/mend demo ": 25, "    go test ./... ": 25, "first build": 25} {
 		if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, want) }); at < 0 || at >= most {
-			t.Errorf("the README has %q not in its first %d lines", want, most)
+			t.Errorf("the first %d lines of the README do not have %q", most, want)
 		}
 	}
 	_, known, _ := strings.Cut(string(readme), "## Is it your error?\n\n")

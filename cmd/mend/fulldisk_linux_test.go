@@ -9,8 +9,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestLostOutput: an answer that cannot be written is reported, even if the exit code would be another one,
-// and a report is written completely or not at all.
+// TestLostOutput: an answer that cannot be written is reported and has its own exit code, and a report is written
+// completely or not at all.
 func TestLostOutput(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	for _, command := range []string{"scan", "scan --json", "log"} {

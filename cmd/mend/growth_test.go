@@ -29,27 +29,27 @@ type growth struct {
 	kind  string // kind of stores, see [growthHome.write]
 	n     int
 	store func(n int) bigstore.Uniform
-	each  int // bytes that a line may hold for each of n
-	fixed int // bytes that it may hold besides, see [pages]
+	each  int // bytes that a line may hold for each session or turn
+	fixed int // bytes that a line may hold besides, see [pages]
 	lines []growthLine
 }
 
 type growthLine struct {
 	line string // without mend, see [growthHome.run]
-	each int    // bytes that it may hold besides, for each of n
-	more int    // and in all
+	each int    // bytes that it may hold besides, for each session or turn
+	more int    // bytes that it may hold besides, in all
 }
 
-// What a line may hold.
+// Bytes that a line may hold.
 const (
 	aSession = 1 << 10 // for each listed session
 	anOp     = 300     // for each op of the one session that is changed, besides its records
 
-	// Besides: up to 256 pages of the journal or the copies that are read, and the changes of a transaction.
+	// Up to 256 pages of the journal or the copies that are read, and the changes of a transaction.
 	pages = 5 << 19
-	// And by keep: the copies that are collected before they are written, and then their pages.
+	// For keep: the copies that are collected before they are written, and then their pages.
 	collected = 6 << 20
-	// And by forget: the keys of 10,000 images that are removed in one transaction.
+	// For forget: the keys of 10,000 images that are removed in one transaction.
 	removed = 1 << 20
 )
 
@@ -57,7 +57,7 @@ const (
 // session.
 const removeStores = "(remove)"
 
-// changeRecords is not a command line: it appends a space to each record of a tree, as another program may.
+// changeRecords is not a command line: it appends a space to each record of a tree, as another program could.
 const changeRecords = "(change)"
 
 func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
@@ -68,7 +68,7 @@ func large(n int) bigstore.Uniform {
 
 const (
 	turnSize  = 3_300   // bytes of the records of a turn in a tree
-	largeTurn = 240_000 // and of a large one in a transcript
+	largeTurn = 240_000 // bytes of a large turn in a transcript
 )
 
 func largeLong(n int) bigstore.Uniform {
@@ -77,8 +77,8 @@ func largeLong(n int) bigstore.Uniform {
 
 func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: n} }
 
-// Two calls have the same id, which the provider of OpenCode refuses. Claude Code's provider refuses its
-// characters.
+// brokenMany returns sessions in which two calls have the same id, which the provider of OpenCode refuses. The provider
+// of Claude Code refuses the characters of the id.
 func brokenMany(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: n, Turns: 2, CallID: brokenCall}
 }
@@ -108,7 +108,7 @@ var growths = []growth{
 		{removeStores, 0, 0},
 		{"restore", 0, 0},
 	}},
-	// Each session is changed, by 11 ops: those of one are held at once.
+	// Each session is changed by 11 ops. The ops of one session are held at once.
 	{"tree", storetest.Count(150, 4), small, aSession, pages, []growthLine{
 		{"move OLD NEW --yes", 0, 0},
 		{"undo --yes", 0, 0},
@@ -122,7 +122,7 @@ var growths = []growth{
 		{"forget op-qevajo --yes", 0, removed},
 		{"forget --older-than 0s --yes", 0, removed},
 	}},
-	// Each session is in conflict: the conflicts of one are held at once.
+	// Each session is in conflict. The conflicts of one session are held at once.
 	{"tree", storetest.Count(150, 4), small, aSession, pages, []growthLine{
 		{"clean sessions --folder OLD --yes", 0, 0},
 		{"undo --yes", 0, 0},
@@ -131,8 +131,8 @@ var growths = []growth{
 	}},
 	// One session. A move has one op, and reads no message.
 	{"tree", storetest.Count(100, 4), long, 0, pages, lines("move OLD NEW --yes", "undo --yes")},
-	// 11 ops for each turn, which the store lists, too, and its records as they are in the plan. A redo, a restore and
-	// its undo also read the session.
+	// One session, with 11 ops for each turn, which the store lists, too, and the records of the turn in the plan. A
+	// redo, a restore and its undo also read the session.
 	{"tree", storetest.Count(100, 4), long, 11*anOp + 2*turnSize, pages, []growthLine{
 		{"clean sessions @ --yes", 0, 0},
 		{"undo --yes", 0, 0},
@@ -147,7 +147,7 @@ var growths = []growth{
 		"scan --json", "fix messages.5.content.0:tool_use_ids_must_be_unique --dry-run", "repair --yes --agent opencode",
 		"undo --yes",
 	)},
-	// One session, which is in memory completely: less than 4 MB at these sizes.
+	// One session, which is in memory as a whole: less than 4 MB at these sizes.
 	{"database", 16, long, 0, 4 << 20, lines(
 		"scan", "keep", "trim @ --yes --to 1", "uncompact @ --yes", "clean images --yes", "clean sessions @ --yes", "undo --yes",
 	)},
@@ -157,7 +157,7 @@ var growths = []growth{
 	{"database", 16, sharedLong, 0, 4 << 20, lines("scan")},
 }
 
-// largeGrowths are about what a line holds of large records, which a plain run does not measure.
+// largeGrowths limit what a line holds of large records. A plain run does not measure that.
 var largeGrowths = []growth{
 	// Large records: only a few are held at once.
 	{"tree", 8, large, aSession, 8 << 20, lines(
@@ -170,7 +170,7 @@ var largeGrowths = []growth{
 		"forget op-qevajo --yes",
 		removeStores, "restore --all --yes", "undo --yes",
 	)},
-	// Transcripts of 17 MB and more. A copy has one in memory; a restore builds it aside.
+	// Transcripts of 17 MB and more. A copy has one in memory; a restore writes it to a new file.
 	{"transcripts", 72, largeLong, 0, 8 << 20, []growthLine{
 		{"keep", largeTurn + 2000, 0},
 		{removeStores, 0, 0},
@@ -188,7 +188,7 @@ func lines(all ...string) (ls []growthLine) {
 	return ls
 }
 
-// noGrowth has the verbs without a line in growths, with the reason.
+// noGrowth has the reason for each verb without a line in growths.
 var noGrowth = map[string]string{
 	"clean events":    "one archive, which clean sessions makes, too",
 	"clean pages":     "SQLite's VACUUM",
@@ -228,9 +228,9 @@ func TestGrowthRows(t *testing.T) {
 	})
 }
 
-// TestGrowth: with n doubled, a line makes at most 2.5 times as many allocations, of 2.5 times as many bytes,
-// and a few more; quadratic growth would make 4 times as many. With all cases n is doubled again, and the
-// bytes that a line holds have a limit in its row, at each size.
+// TestGrowth: on a store of twice the size, a line makes at most 2.5 times as many allocations, of 2.5 times as many
+// bytes, and a few more; quadratic growth would make 4 times as many. With all cases the size is doubled again, and the
+// bytes that a line holds are at most the limit of its row, at each size.
 func TestGrowth(t *testing.T) {
 	storetest.Long(t)
 	sizes, all := []int{1, 2}, growths
@@ -278,8 +278,8 @@ func (g growth) measure(t *testing.T, n int) (all []cost) {
 	return all
 }
 
-// A cost is how often a function allocates, how many bytes, and how many of them it holds: the maximum in use
-// at four collections in a row.
+// A cost is the number of allocations of a function, their bytes, and how many of the bytes it holds: the maximum that
+// is in use at four collections in a row.
 type cost struct{ calls, bytes, held int }
 
 func measureCost(do func()) cost {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,9 +9,8 @@ import (
 	"mend/cmd/mend/internal/agents"
 )
 
-// The table of docs/faults.md lists the rules that a newer version of the agent handles by itself.
+// TestHealedPage: docs/faults.md has the rules that a newer version of the agent handles by itself.
 func TestHealedPage(t *testing.T) {
-	const page, begin, end = "../../docs/faults.md", "<!-- healed: written by TestHealedPage -update -->\n", "<!-- end of healed -->"
 	sentence := regexp.MustCompile(`^(OpenCode|Claude Code|Codex) \d+\.\d+\.\d+ [a-z].*\.$`)
 	var want strings.Builder
 	want.WriteString("| rule | class | what the newer version does |\n|---|---|---|\n")
@@ -27,16 +25,5 @@ func TestHealedPage(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(text), begin)
-	got, after, ok := strings.Cut(rest, end)
-	if *update && ok {
-		err = os.WriteFile(page, []byte(before+begin+want.String()+end+after), 0o644)
-	}
-	if err != nil || !ok || got != want.String() && !*update {
-		t.Errorf("docs/faults.md has\n%swant\n%s%v", got, want.String(), err)
-	}
+	compareList(t, "healed", "TestHealedPage", want.String())
 }

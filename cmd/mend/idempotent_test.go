@@ -31,17 +31,18 @@ import (
 	"mend/txn"
 )
 
+// A repetitionCase is a damage in a store.
 type repetitionCase struct {
 	agent, store, name string
 	write              func(t *testing.T, dir string) (path, session string)
 }
 
-// repetitionCases are all damages in all stores.
+// repetitionCases returns each damage in each store. A plain run leaves out large transcripts.
 func repetitionCases() (all []repetitionCase) {
 	for i, store := range []string{"tree 1.1", "sqlite 1.2", "sqlite 1.18"} {
 		for _, w := range damage.Table {
 			if damage.AddsFile(w.Name) {
-				continue // mend does not move it
+				continue // mend does not move the file
 			}
 			all = append(all, repetitionCase{"OpenCode", store, w.Name, func(t *testing.T, dir string) (string, string) {
 				ts := newTestStoreIn(t, i, dir)
@@ -65,9 +66,9 @@ func repetitionCases() (all []repetitionCase) {
 	return all
 }
 
-// TestRepeatedRepairs does everything twice: a repair, its undo, its redo; a repair by the plugin and by a command; one
-// that is interrupted before each call that changes the disk; one by two processes at once. The last two are done for
-// the first damage of each class in each store.
+// TestRepeatedRepairs: a second repair, undo or redo changes nothing; nor does the second of plugin and command. A
+// repair that is interrupted before any call that changes the disk and repeated, or made by two processes at once, has
+// the result of one repair; this is tried for the first damage of each class in each store.
 func TestRepeatedRepairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it repairs hundreds of sessions")
@@ -80,7 +81,7 @@ func TestRepeatedRepairs(t *testing.T) {
 	}
 }
 
-// A repetition is a damaged session, whose repair is made twice.
+// A repetition is a damaged session that is repaired twice.
 type repetition struct {
 	*testing.T
 	c       repetitionCase
@@ -142,7 +143,7 @@ func (w *repetition) entries() []change.Entry {
 	return es
 }
 
-// wantUnchanged fails if f changes the store or adds an entry.
+// wantUnchanged checks that f neither changes the store nor adds an entry.
 func (w *repetition) wantUnchanged(what string, f func()) {
 	w.Helper()
 	before, n := w.snapshot(), len(w.entries())
@@ -157,7 +158,7 @@ func (w *repetition) wantUnchanged(what string, f func()) {
 
 func digestOf(p change.Plan) string { return change.PlanDigest(change.InfosOf(p.Ops)) }
 
-// try does everything twice with one damage, if it has a repair.
+// tryRepetition tries all repetitions with one damage, if mend repairs it.
 func tryRepetition(t *testing.T, c repetitionCase, firsts *sync.Map) {
 	w := newRepetition(t, c)
 	client := w.client()
@@ -169,8 +170,8 @@ func tryRepetition(t *testing.T, c repetitionCase, firsts *sync.Map) {
 	for _, f := range w.plan.Cause.Findings {
 		classes[f.Class] = true
 	}
-	mended := w.repairTwice(client)
-	w.undoAndRedoTwice(client, mended)
+	repaired := w.repairTwice(client)
+	w.undoAndRedoTwice(client, repaired)
 	w.pluginAndCommand()
 	first := false
 	for class := range classes {
@@ -178,8 +179,8 @@ func tryRepetition(t *testing.T, c repetitionCase, firsts *sync.Map) {
 		first = first || !known
 	}
 	if first {
-		w.repairInterrupted(mended)
-		w.twoProcesses(mended)
+		w.repairInterrupted(repaired)
+		w.twoProcesses(repaired)
 	}
 }
 
@@ -205,7 +206,7 @@ func (w *repetition) repairTwice(c *mend.Store) map[string]string {
 	return w.snapshot()
 }
 
-func (w *repetition) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
+func (w *repetition) undoAndRedoTwice(c *mend.Store, repaired map[string]string) {
 	w.Helper()
 	id := w.entries()[0].ID
 	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{IDs: []string{id}}) }
@@ -217,7 +218,7 @@ func (w *repetition) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 		propose func() (change.Plan, error)
 		want    map[string]string
 		refused error
-	}{{"undo", undo, w.damaged, mend.ErrUndone}, {"redo", redo, mended, mend.ErrNothingToDo}} {
+	}{{"undo", undo, w.damaged, mend.ErrUndone}, {"redo", redo, repaired, mend.ErrNothingToDo}} {
 		p, err := step.propose()
 		if err == nil {
 			_, err = c.Apply(w.Context(), p)
@@ -226,7 +227,7 @@ func (w *repetition) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 			w.Fatalf("%s: %v", step.what, err)
 		}
 		if !maps.Equal(w.snapshot(), step.want) {
-			w.Errorf("%s: the store is not as it should be", step.what)
+			w.Errorf("%s: the store has another content than expected", step.what)
 		}
 		w.wantUnchanged("a second "+step.what, func() {
 			if _, err := step.propose(); !errors.Is(err, step.refused) {
@@ -267,18 +268,18 @@ func (w *repetition) pluginAndCommand() {
 			first, second = plugin, command
 		}
 		if n := first(); n != 1 {
-			continue // the plugin leaves it to the user
+			continue // the plugin asks the user
 		}
-		o.wantUnchanged("the second of plugin and command", func() { second() })
+		o.wantUnchanged("the second repair, of plugin and command,", func() { second() })
 	}
 }
 
-// errKilled ends a repair as a kill would.
+// errKilled is the error of each call after a kill.
 var errKilled = errors.New("killed")
 
-// repairInterrupted stops a repair before each call that changes the disk, in a short run before each third, and
-// repeats it.
-func (w *repetition) repairInterrupted(mended map[string]string) {
+// repairInterrupted stops a repair before each call that changes the disk, in a plain run before each third call, and
+// repeats the repair.
+func (w *repetition) repairInterrupted(repaired map[string]string) {
 	w.Helper()
 	for n := 0; ; n += storetest.Count(1, 3) {
 		o := newRepetition(w.T, w.c)
@@ -307,8 +308,8 @@ func (w *repetition) repairInterrupted(mended map[string]string) {
 		if _, err := c.Recover(o.Context(), true); err != nil {
 			w.Fatalf("call %d: cleaning up: %v", n, err)
 		}
-		if !maps.Equal(o.snapshot(), mended) {
-			w.Errorf("call %d (%s): the store differs from the store after one repair:\n%s", n, last, cmp.Diff(mended, o.snapshot()))
+		if !maps.Equal(o.snapshot(), repaired) {
+			w.Errorf("call %d (%s): the store differs from the store after one repair:\n%s", n, last, cmp.Diff(repaired, o.snapshot()))
 		}
 		committed := 0
 		for _, e := range o.entries() {
@@ -319,9 +320,9 @@ func (w *repetition) repairInterrupted(mended map[string]string) {
 		if committed != 1 {
 			w.Errorf("call %d: %d repairs are committed", n, committed)
 		}
-		o.wantUnchanged("a repair after all", func() {
+		o.wantUnchanged("one more plan", func() {
 			if p := o.propose(c); len(p.Ops) != 0 {
-				w.Errorf("call %d: the plan after all has %d ops", n, len(p.Ops))
+				w.Errorf("call %d: one more plan has %d ops", n, len(p.Ops))
 			}
 		})
 	}
@@ -367,7 +368,7 @@ func (w *repetition) writer(owner string, step func(string) error) (txn.Store, e
 }
 
 // twoProcesses starts two commands at once.
-func (w *repetition) twoProcesses(mended map[string]string) {
+func (w *repetition) twoProcesses(repaired map[string]string) {
 	w.Helper()
 	o := newRepetition(w.T, w.c)
 	var both [2]*exec.Cmd
@@ -390,14 +391,14 @@ func (w *repetition) twoProcesses(mended map[string]string) {
 	if err != nil || len(es) != 1 {
 		w.Errorf("two processes leave %d repairs, %v:\n%s\n%s", len(es), err, &out[0], &out[1])
 	}
-	if !maps.Equal(o.snapshot(), mended) {
+	if !maps.Equal(o.snapshot(), repaired) {
 		w.Error("the store after two processes differs from the store after one")
 	}
 }
 
-// checkTable compares the table between two marks of testdata/found.md with the results: found returns the
-// right table, and the differences. With -update it writes the table.
-func checkTable(t *testing.T, begin, end string, found func(was string) (now string, differ []string)) {
+// checkTable compares the table between two marks of testdata/found.md with the results: found gets the table, and
+// returns the correct table and the differences. With -update it writes the table.
+func checkTable(t *testing.T, begin, end string, found func(written string) (now string, differ []string)) {
 	t.Helper()
 	const page = "../../testdata/found.md"
 	data, err := os.ReadFile(page)
@@ -405,11 +406,11 @@ func checkTable(t *testing.T, begin, end string, found func(was string) (now str
 		t.Fatal(err)
 	}
 	head, rest, begins := strings.Cut(string(data), begin)
-	was, tail, ends := strings.Cut(rest, end)
+	written, tail, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		t.Fatalf("testdata/found.md has no place for %s", begin)
+		t.Fatalf("testdata/found.md does not have the marks %s and %s", begin, end)
 	}
-	now, differ := found(was)
+	now, differ := found(written)
 	switch {
 	case *update:
 		if err := os.WriteFile(page, []byte(head+begin+now+end+tail), 0o644); err != nil {

@@ -19,7 +19,7 @@ import (
 	"mend/undo"
 )
 
-// Each kind of failure keeps its exit code, its name in JSON answers and its hint, even wrapped or joined
+// TestFailures: each kind of failure has its exit code, its name in JSON answers and its hint, even wrapped or joined
 // with others.
 func TestFailures(t *testing.T) {
 	entry := change.Entry{ID: "qevajo"}
@@ -30,7 +30,7 @@ func TestFailures(t *testing.T) {
 		err  error
 		code int
 		name string
-		hint string // a part
+		hint string // a part of it
 	}{
 		{errors.New("boom"), 4, "unusable", ""},
 		{denied, 4, "unusable", "as the user who owns it"},
@@ -91,7 +91,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Errors that were joined are printed in one line.
+// TestPrintJoined: joined errors are printed in one line, each once.
 func TestPrintJoined(t *testing.T) {
 	var errs strings.Builder
 	env := &Env{Terminal: &term.Terminal{Err: &errs}}

@@ -13,8 +13,8 @@ import (
 	"mend/internal/mend"
 )
 
-// CreateFile gives a file its name when it is complete: a process that is killed earlier leaves nothing that a second
-// attempt would not overwrite.
+// TestCreateFileAppearsComplete: CreateFile gives a file its name only when it is complete, so that a process that is
+// killed earlier leaves no file that a second attempt refuses to replace.
 func TestCreateFileAppearsComplete(t *testing.T) {
 	dir := t.TempDir()
 	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK)

@@ -8,7 +8,7 @@ import (
 	"mend/txn"
 )
 
-// TestInterrupted checks the message after a signal: it names exactly what the command has changed.
+// TestInterrupted: the message after a signal says what the command has changed.
 func TestInterrupted(t *testing.T) {
 	opened := func(err error) func(*changes) {
 		return func(c *changes) {
@@ -23,10 +23,10 @@ func TestInterrupted(t *testing.T) {
 		do   func(*changes)
 		want string
 	}{
-		{"only read", func(*changes) {}, "interrupted: nothing was changed"},
+		{"nothing but reading", func(*changes) {}, "interrupted: nothing was changed"},
 		{"a plan that was applied", opened(nil), `interrupted: 1 change was made before, see "mend log"; nothing else was changed`},
 		{"a plan that was not applied", opened(errors.New("conflict")), "interrupted: nothing was changed"},
-		{"a plan whose outcome is not known", opened(&txn.PendingError{}), "interrupted: the change in progress was completed or rolled back"},
+		{"a plan with an unknown outcome", opened(&txn.PendingError{}), "interrupted: the change in progress was completed or rolled back"},
 		{"another change of the journal", func(c *changes) { c.open.Store(true) }, "interrupted: the change in progress was completed or rolled back"},
 	} {
 		var c changes

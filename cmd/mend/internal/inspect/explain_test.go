@@ -20,7 +20,7 @@ func newTestApp() *frame.Env {
 	return a
 }
 
-// TestExplainAll checks that everything that output can contain as a code is explained, in full sentences.
+// TestExplainAll: every code that output can contain is explained, in full sentences.
 func TestExplainAll(t *testing.T) {
 	topics := allTopics(newTestApp())
 	codes := []string{"broken", "latent", "lost", "note"}
@@ -43,15 +43,15 @@ func TestExplainAll(t *testing.T) {
 			t.Errorf("%s: the meaning %q is not a sentence", topic.Code, topic.Meaning)
 		}
 		if slices.Contains([]string{kindRule, kindClass, kindFinding}, topic.Kind) && topic.Fix == "" {
-			t.Errorf("%s: the explanation does not say what mend does about it", topic.Code)
+			t.Errorf("%s: the explanation has no fix", topic.Code)
 		}
 		if topic.Provider == "anthropic" && topic.Words == "" {
-			t.Errorf("%s: the explanation does not have the error text", topic.Code)
+			t.Errorf("%s: the explanation has no error text", topic.Code)
 		}
 	}
 }
 
-// Markdown pages also name rules by their codes.
+// TestExplainDocs: every code that the pages name is explained.
 func TestExplainDocs(t *testing.T) {
 	topics := allTopics(newTestApp())
 	for _, page := range []string{"docs/providers.md", "testdata/found.md"} {

@@ -41,7 +41,7 @@ func printScan(t *term.Terminal, n int, f scanFlags) {
 	r.print(heads)
 }
 
-// If a store could not be checked in time, status says so.
+// TestSessionsText: status says whether a store was checked, and what was found in it.
 func TestSessionsText(t *testing.T) {
 	last := &mend.Summary{Sessions: 3, Broken: 2, Failed: 1, Time: time.Now().Add(-2 * time.Hour)}
 	for _, r := range []struct {

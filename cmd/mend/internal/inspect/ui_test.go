@@ -17,8 +17,8 @@ import (
 	"mend/internal/ui"
 )
 
-// TestUIRepairSome checks that a session that cannot be repaired does not stop the others, before the
-// question and after it, and that the screen reports it.
+// TestUIRepairSome: a session that cannot be repaired, before the question or after it, does not stop the others, and
+// the screen reports it.
 func TestUIRepairSome(t *testing.T) {
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
 	folder := filepath.Join(root, "projects", "-home-user-project")
@@ -52,14 +52,14 @@ func TestUIRepairSome(t *testing.T) {
 	if err != nil || ch.Question != "Repair 2 sessions: 2 changes?" {
 		t.Fatalf("the question is %q, %v", ch.Question, err)
 	}
-	stays := 0
+	unchanged := 0
 	for _, l := range ch.Lines {
 		if strings.HasPrefix(l.Text, "stays as it is: ") {
-			stays++
+			unchanged++
 		}
 	}
-	if stays != 1 || len(ch.About) != 2 {
-		t.Errorf("%d sessions stay as they are, %d change, want 1 and 2", stays, len(ch.About))
+	if unchanged != 1 || len(ch.About) != 2 {
+		t.Errorf("%d sessions stay as they are, %d change, want 1 and 2", unchanged, len(ch.About))
 	}
 	changed := append(bytes.Clone(broken), broken[bytes.LastIndexByte(broken[:len(broken)-1], '\n')+1:]...)
 	if err := os.WriteFile(path("4"), changed, 0o600); err != nil {
@@ -70,14 +70,14 @@ func TestUIRepairSome(t *testing.T) {
 		t.Errorf("the screen shows %q, %v", text, err)
 	}
 	if now, _ := os.ReadFile(path("4")); !bytes.Equal(now, changed) {
-		t.Error("the session that changed meanwhile is not as it was")
+		t.Error("the session that another program changed meanwhile was changed")
 	}
 	if gone, err := b.Examine(t.Context(), ui.Session{ID: "3" + claude.Session[1:], Store: all[0].Store}); err != nil || !gone.Gone {
-		t.Errorf("the session that is gone: %+v, %v", gone, err)
+		t.Errorf("Examine of the removed session = %+v, %v, want it gone", gone, err)
 	}
 }
 
-// The methods of the screen's backend are called concurrently: reads do not disturb a plan that holds the journal.
+// TestUIConcurrent: the methods of the backend can be called at the same time, even if some of them hold the journal.
 func TestUIConcurrent(t *testing.T) {
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
 	file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")

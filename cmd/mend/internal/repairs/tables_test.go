@@ -18,6 +18,7 @@ import (
 	"mend/repair"
 )
 
+// proposals returns n proposals of repairs, some with findings that stay or with a proof that fails.
 func proposals(t *testing.T, n int) (all []show.Proposal) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "storage")
@@ -81,7 +82,7 @@ func TestTables(t *testing.T) {
 	})
 }
 
-// An error without a certain session names the next step.
+// TestUncertainCulprit: for an error without a certain session, the hint names the command for the session that fits.
 func TestUncertainCulprit(t *testing.T) {
 	err := uncertainCulprit([]culprit.Culprit{{Session: change.Head{ID: "x"}}}, "x")
 	if code, hint := fail.Classify(err); code != fail.Refused || hint != "if it is this one: mend fix x" {

@@ -9,7 +9,7 @@ import (
 	"mend/internal/culprit"
 )
 
-// A user's own words about a lost conversation lead to the matching way.
+// TestProseMatchesWay: a user's own words about a lost conversation lead to the matching way.
 func TestProseMatchesWay(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"not_listed": {
@@ -54,7 +54,7 @@ func TestProseMatchesWay(t *testing.T) {
 	}
 }
 
-// Errors of agents and of other programs match no way; one of the lines is about a lost conversation.
+// TestErrorsMatchNoWay: errors of agents and of other programs match no way, except one line about a lost conversation.
 func TestErrorsMatchNoWay(t *testing.T) {
 	about := map[string]string{"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten"}
 	for _, file := range []string{"no-errors.txt", "errors.tsv"} {

@@ -22,6 +22,7 @@ import (
 	"mend/testdata"
 )
 
+// TestParseRestore: a time can be given as an age, a date, or in words; an id names a state.
 func TestParseRestore(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.Local)
 	for text, want := range map[string]time.Time{
@@ -29,12 +30,8 @@ func TestParseRestore(t *testing.T) {
 		"a week ago": now.Add(-7 * 24 * time.Hour), "30 min": now.Add(-30 * time.Minute), "yesterday": now.Add(-24 * time.Hour), "1h30m": now.Add(-90 * time.Minute),
 		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.Local), "2026-11-20 14:30": time.Date(2026, 11, 20, 14, 30, 0, 0, time.Local),
 		"2026-11-20 14:30:05": time.Date(2026, 11, 20, 14, 30, 5, 0, time.Local), "2026-11-20T14:30:00Z": time.Date(2026, 11, 20, 14, 30, 0, 0, time.UTC),
+		"now": now, "1s ago": now.Add(-time.Second), "30 seconds ago": now.Add(-30 * time.Second), "90s": now.Add(-90 * time.Second),
 	} {
-		if r, err := parseRestore(text, now); err != nil || !r.At.Equal(want) || r.State != "" {
-			t.Errorf("%q is %v, %q, %v, want %v", text, r.At, r.State, err, want)
-		}
-	}
-	for text, want := range map[string]time.Time{"now": now, "1s ago": now.Add(-time.Second), "30 seconds ago": now.Add(-30 * time.Second), "90s": now.Add(-90 * time.Second)} {
 		if r, err := parseRestore(text, now); err != nil || !r.At.Equal(want) || r.State != "" {
 			t.Errorf("%q is %v, %q, %v, want %v", text, r.At, r.State, err, want)
 		}
@@ -80,8 +77,8 @@ func open(t *testing.T, env *frame.Env) (*mend.Store, []change.Head) {
 	return c, heads
 }
 
-// TestRestoreBesideAnother restores all sessions that were missing when they were listed and that another
-// mend has restored meanwhile.
+// TestRestoreBesideAnother: if another process restores all missing sessions after they were listed, nothing is left to
+// do.
 func TestRestoreBesideAnother(t *testing.T) {
 	env, out, errs := newEnv(t)
 	c, heads := open(t, env)
@@ -93,12 +90,12 @@ func TestRestoreBesideAnother(t *testing.T) {
 	}
 	rows := []frame.Restorable{{Restorable: mend.Restorable{Session: heads[0], State: mend.Deleted}, Store: c}}
 	if err := restoreSeveral(t.Context(), env, frame.WriteFlags{Yes: true}, mend.RestoreRequest{}, rows, "Nothing is gone."); err != nil || !strings.Contains(out.String(), "Nothing is gone.") {
-		t.Errorf("the output is %s%s, %v, want that no session is missing", out, errs, err)
+		t.Errorf("the output is %s%s, %v, want %q", out, errs, err, "Nothing is gone.")
 	}
 }
 
-// TestBatch moves three sessions while another program changes one: that one stays and is named, the others
-// move, and the exit code is the conflict's. After the user has cancelled the command, nothing more is done.
+// TestBatch: of three sessions that are moved, one that another program changes meanwhile is left and named, the others
+// are moved, and the exit code is that of a conflict. After the user has cancelled the command, nothing is changed.
 func TestBatch(t *testing.T) {
 	env, out, errs := newEnv(t)
 	root := env.Opt.Store
@@ -124,7 +121,7 @@ func TestBatch(t *testing.T) {
 	if err != nil || len(moves) != 1 || moves[0].Plans != 3 || moves[0].Going != 3 {
 		t.Fatalf("proposeMoves() = %+v, %v, want three plans", moves, err)
 	}
-	var changed change.Plan // while its plan is made
+	var changed change.Plan // of the session that changes
 	each := moves[0].Each
 	moves[0].Each = func(ctx context.Context, f func(change.Plan) error) error {
 		n := 0
@@ -179,6 +176,6 @@ func TestBatch(t *testing.T) {
 	}
 	err = makeMoves(ended, env, moves, from, to, frame.WriteFlags{Yes: true})
 	if after, _ := damage.Snapshot(root); !errors.Is(err, context.Canceled) || !maps.Equal(after, before) {
-		t.Errorf("ended by the user: %v, and the store has changed: %t", err, !maps.Equal(after, before))
+		t.Errorf("cancelled by the user: %v, and the store has changed: %t", err, !maps.Equal(after, before))
 	}
 }

@@ -2,7 +2,7 @@ package running
 
 import "testing"
 
-// TestTemporaryProgram checks which programs the plugin must not start.
+// TestTemporaryProgram: a program that go run built is temporary, so that the plugin does not start it.
 func TestTemporaryProgram(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp/go-build2210592656/b001/exe/mend":                     true,

@@ -18,8 +18,7 @@ import (
 	"mend/internal/test/claude"
 )
 
-// TestWatchBusyUnread checks that a session in use is not read at each try, but again when the process has
-// ended.
+// TestWatchBusyUnread: a session in use is not read again at each try, but as soon as the process has ended.
 func TestWatchBusyUnread(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -60,7 +59,7 @@ func TestWatchBusyUnread(t *testing.T) {
 			t.Errorf("try %d: again %t, %q", n, again, &out)
 		}
 		if n == 1 {
-			if err := os.Remove(path); err != nil { // it can no longer be read
+			if err := os.Remove(path); err != nil { // so that a read fails
 				t.Fatal(err)
 			}
 		}
@@ -70,6 +69,6 @@ func TestWatchBusyUnread(t *testing.T) {
 	}
 	time.Sleep(1100 * time.Millisecond) // a list of processes is reused for a second
 	if handle(t.Context(), heads[0]) {
-		t.Error("it was not read when the process had ended")
+		t.Error("the session was not read after the process had ended")
 	}
 }

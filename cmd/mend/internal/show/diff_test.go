@@ -10,6 +10,7 @@ import (
 	"mend/change"
 )
 
+// TestDiff: a diff names each member that differs, and shortens long values.
 func TestDiff(t *testing.T) {
 	const much = 1 << 20
 	long := strings.Repeat("x", much)
@@ -27,12 +28,12 @@ func TestDiff(t *testing.T) {
 	}{
 		{"a member", object(`"a":{"b":1,"c":2}`), object(`"a":{"b":1,"c":"3"}`), []string{"-a.c: 2", `+a.c: "3"`}},
 		{"members added and removed", object(`"a":[]`), object(`"b":{"c":[true,{}]}`), []string{"-a: []", "+b.c[0]: true", "+b.c[1]: {}"}},
-		{"another kind", object(`"a":[7]`), object(`"a":null`), []string{"-a[0]: 7", "+a: null"}},
+		{"another type", object(`"a":[7]`), object(`"a":null`), []string{"-a[0]: 7", "+a: null"}},
 		{"elements removed", object(`"a":[1,2,3,2]`), object(`"a":[1,3]`), []string{"-a[1]: 2", "-a[3]: 2"}},
 		{"elements changed and added", object(`"a":[{"t":1},5,6]`), object(`"a":[{"t":2},5,7,6,8]`), []string{"-a[0].t: 1", "+a[0].t: 2", "+a[2]: 7", "+a[4]: 8"}},
 		{"another order", object(`"a":[1,2]`), object(`"a":[2,1]`), []string{"-a[0]: 1", "+a[1]: 1"}},
 		{"white space", object(`"a":1,"b":2`), object(`"b":2, "a":1`), []string{" the values are the same: the white space or the order of the members differs"}},
-		{"nothing", object(`"a":1`), object(`"a":1`), nil},
+		{"equal", object(`"a":1`), object(`"a":1`), nil},
 		{"mode", object(`"a":1`), &change.Image{Data: object(`"a":1`).Data, Mode: 0o600}, []string{"-mode ----------", "+mode -rw-------"}},
 		{"the end of a long text", object(`"a":"` + long + `1"`), object(`"a":"` + long + `2"`), []string{
 			"-a: …" + strings.Repeat("x", maxLine/4) + `1"`, "+a: …" + strings.Repeat("x", maxLine/4) + `2"`,
@@ -51,7 +52,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffOtherList compares lists that have nothing in common.
+// TestDiffOtherList: the diff of long lists without a common element has one line for each element.
 func TestDiffOtherList(t *testing.T) {
 	list := func(n, from int) *change.Image {
 		text := []byte("[-1")
@@ -68,7 +69,8 @@ func TestDiffOtherList(t *testing.T) {
 	}
 }
 
-// TestDiffHostile compares texts whose quoted lines would be many times longer.
+// TestDiffHostile: the lines of a diff are short even for deep nesting, whose paths are many times longer than the
+// text.
 func TestDiffHostile(t *testing.T) {
 	const depth = 9_000
 	nested := strings.Repeat("[", depth) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", depth)
@@ -85,6 +87,7 @@ func TestDiffHostile(t *testing.T) {
 	}
 }
 
+// TestShortenLine: a line is cut after maxLine characters, and invalid UTF-8 is replaced.
 func TestShortenLine(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"", ""},

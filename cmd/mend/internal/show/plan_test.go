@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// A change of a repair is counted once, however many findings it fixes.
+// TestCounts: a change of a repair is counted once, however many findings it fixes.
 func TestCounts(t *testing.T) {
 	at := func(part string) change.Ref {
 		return change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: part}

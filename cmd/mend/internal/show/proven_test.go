@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// The text says that a repair works with the versions that tests have run. For any other version, such as a newer one,
-// it says that this is predicted.
+// TestProvenText: the text names the tested version that a repair works with. For any other version it says that this
+// is predicted.
 func TestProvenText(t *testing.T) {
 	tested := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}}
 	refused := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}, Rules: []string{"R4"}}
@@ -36,19 +36,19 @@ func TestProvenText(t *testing.T) {
 	}
 }
 
-// The versions in the proof are those that the tests of the real programs run.
+// TestTestedVersions: the tested versions are the versions of the real programs that tests run.
 func TestTestedVersions(t *testing.T) {
 	for _, v := range append(damage.Versions[:], render.NewestVerified) {
 		if !render.IsTested(v) {
-			t.Errorf("OpenCode %s is run by tests, and its repairs are predicted", v)
+			t.Errorf("IsTested(%s) = false, and tests run it", v)
 		}
 	}
 	for _, v := range []string{"", "1.18.20", "1.19.0", "2.0.0"} {
 		if render.IsTested(v) {
-			t.Errorf("OpenCode %q is run by no test", v)
+			t.Errorf("IsTested(%q) = true, and no test runs it", v)
 		}
 	}
 	if transcript.Version != claudetest.Versions[0] || rollout.Version != codextest.Version {
-		t.Errorf("repairs work with Claude Code %s and Codex %s, tests run %s and %s", transcript.Version, rollout.Version, claudetest.Versions[0], codextest.Version)
+		t.Errorf("proofs name Claude Code %s and Codex %s, tests run %s and %s", transcript.Version, rollout.Version, claudetest.Versions[0], codextest.Version)
 	}
 }
