@@ -20,9 +20,11 @@ func TestAskOpen(t *testing.T) {
 		want     int
 		repaired bool
 	}{
-		{"y\ny\n", "Next: type /resume " + claude.Session + " there", nil, frame.ExitDone, true},
-		{"n\n", "", nil, frame.ExitRefused, false},
-		{"", "or use --force and then type /resume " + claude.Session + " there", []string{"--yes"}, frame.ExitRefused, false},
+		{"y\ny\n", "Next: type /resume " + claude.Session + " there", []string{"fix", claude.Session}, frame.ExitDone, true},
+		{"y\ny\n", "Next: type /resume " + claude.Session + " there", []string{"fix"}, frame.ExitDone, true},
+		{"n\n", "cancelled; nothing was changed", []string{"fix", claude.Session}, frame.ExitRefused, false},
+		{"n\n", "cancelled; nothing was changed", []string{"fix"}, frame.ExitRefused, false},
+		{"", "or use --force and then type /resume " + claude.Session + " there", []string{"fix", claude.Session, "--yes"}, frame.ExitRefused, false},
 	} {
 		root := t.TempDir()
 		file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")
@@ -37,13 +39,13 @@ func TestAskOpen(t *testing.T) {
 			}
 		}
 		ts := &testStore{T: t, path: root, journal: t.TempDir()}
-		code, out, errs := ts.asking(c.in, 0, append([]string{"repair", claude.Session}, c.args...)...)
+		code, out, errs := ts.asking(c.in, 0, c.args...)
 		now, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		asked := strings.Contains(errs, fmt.Sprintf("Claude Code (process %d) has it open. Repair it now, then type /resume", os.Getpid()))
-		if code != c.want || asked == (c.args != nil) || !strings.Contains(out+errs, c.says) || (string(now) != string(broken)) != c.repaired {
+		if code != c.want || asked == (c.in == "") || strings.Contains(out, "Nothing is broken") || !strings.Contains(out+errs, c.says) || (string(now) != string(broken)) != c.repaired {
 			t.Errorf("%q %v: exit code %d, want %d; asked: %t\n%s%s", c.in, c.args, code, c.want, asked, out, errs)
 		}
 	}

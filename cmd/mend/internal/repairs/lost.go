@@ -122,6 +122,8 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 		}
 	}
 	switch {
+	case errors.Is(err, repair.ErrBusy) && found.Fixable(): // the repair asks whether to reload the session
+		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.Force})
 	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept) && env.Unkept == nil):
 		return err
 	case len(lost.Plan.Ops) > 0:

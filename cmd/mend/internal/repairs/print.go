@@ -97,7 +97,7 @@ func (r *repairRun) end(err error) error {
 		r.printContinue()
 	}
 	switch {
-	case len(r.proposals) == 0 && err == nil && !r.others:
+	case len(r.proposals) == 0 && err == nil && !r.others && !r.declined:
 		r.Printf("%s\n", term.Good("Nothing is broken."))
 	case r.flags.DryRun && len(todo) > 0: // it was printed
 	case len(todo) > 0 || r.Request.Error != nil:

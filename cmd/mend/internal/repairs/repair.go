@@ -162,7 +162,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 			}
 		}
 	}
-	if err = r.conclude(ctx, env, f, left, declined, offers); r.named {
+	if err = r.conclude(ctx, env, f, left, declined || r.declined, offers); r.named {
 		return salvageFirst(ctx, env, f, err, again)
 	}
 	return err
@@ -346,7 +346,8 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			reload = agents.ByName(c.ID().Agent).Reload(h.ID)
 			bar.Clear()
 			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
-				return err
+				r.declined = true
+				continue
 			}
 		}
 		if err != nil {
@@ -370,6 +371,9 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			r.proposals = append(r.proposals, p)
 		}
 	}
+	if failed == nil && r.declined {
+		return term.ErrDeclined
+	}
 	return failed
 }
 
@@ -383,7 +387,7 @@ func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Hea
 		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
 	}
 	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
-	question := fmt.Sprintf("%s. Repair it now, then %s?", why, reload)
+	question := fmt.Sprintf("%s: %s. Repair it now, then %s?", show.QuotedTitle(h.Title, h.ID), why, reload)
 	key, err := env.Ask(ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
 	if err == nil && key != "y" {
 		err = term.ErrDeclined
@@ -449,6 +453,8 @@ type repairRun struct {
 
 	forks  []show.Proposal // sessions that wait until the session that each was forked from is repaired
 	others bool            // another verb has repaired something, or will
+
+	declined bool // the user left a session alone that its agent has open
 
 	shown *mend.Store         // store of the last proposal shown
 	stays map[sessionKey]bool // sessions that were skipped, or whose repair failed
