@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// CleanUp makes the program remove old transcripts by these settings, as it does some time after each start,
-// and reports whether it did so within a time.
+// CleanUp starts the program with these settings until it removes old transcripts, which it does some time after its
+// start. It reports whether the program did so within a time.
 func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	h.t.Helper()
 	mark := filepath.Join(h.Root(), ".last-cleanup")
@@ -21,7 +21,7 @@ func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(h.t.Context(), within)
 	defer cancel()
 	cmd := h.command(ctx, api.URL, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", model)
-	in, err := cmd.StdinPipe() // open, so that it waits for a prompt
+	in, err := cmd.StdinPipe() // stays open, so that the program waits for a prompt
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -41,7 +41,7 @@ func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	return cleaned
 }
 
-// Age sets the modification time of a transcript.
+// Age makes a transcript as old as a time.
 func (h *Home) Age(session string, to time.Duration) {
 	h.t.Helper()
 	at := time.Now().Add(-to)

@@ -42,7 +42,7 @@ func (t *Transcript) Bytes() []byte {
 	return data
 }
 
-// at returns the line of the record with that prefix of its uuid. It panics without one.
+// at returns the index of the line of the record whose uuid has that prefix. It panics if there is none.
 func (t *Transcript) at(uuid string) int {
 	for i, l := range t.Lines {
 		if bytes.Contains(l, []byte(`"uuid":"`+uuid)) && !bytes.Contains(l, []byte(`"type":"last-prompt"`)) {
@@ -64,7 +64,7 @@ func (t *Transcript) edit(uuid string, change func(r map[string]any)) {
 	t.Lines[i] = t.changed(uuid, change)
 }
 
-// changed returns a record with a change.
+// changed returns the line of a record after a change.
 func (t *Transcript) changed(uuid string, change func(r map[string]any)) []byte {
 	var r map[string]any
 	if err := json.Unmarshal(t.Lines[t.at(uuid)], &r); err != nil {
@@ -123,7 +123,7 @@ const (
 	callA    = "a8387e" // the first of two parallel calls
 	think5b  = "1c5349"
 	resultA  = "126bea" // of callA
-	// of the other shapes
+	// The records of the other shapes.
 	answer33   = "bc88e2"
 	context14  = "ba1a38" // before a prompt
 	think26    = "3e01b6"
@@ -184,12 +184,12 @@ func parent(uuid string, to any) func(*Transcript) {
 	return record(uuid, func(r map[string]any) { r["parentUuid"] = to })
 }
 
-// hang makes another record the parent.
-func hang(uuid, parentUUID string) func(*Transcript) {
+// childOf makes another record the parent of a record.
+func childOf(uuid, parentUUID string) func(*Transcript) {
 	return func(t *Transcript) { parent(uuid, t.uuid(parentUUID))(t) }
 }
 
-// onScreen makes the record one that the program with its screen wrote, which records when the user goes back.
+// onScreen marks a record as written by the program with a screen, which stores when the user goes back.
 func onScreen(uuid string) func(*Transcript) {
 	return record(uuid, func(r map[string]any) { r["entrypoint"] = "cli" })
 }
@@ -261,8 +261,8 @@ func tooLargeImage() map[string]any {
 	return fileBlock("image", "image/png", strings.Repeat("A", tooLarge))
 }
 
-// spoken returns a prompt after a record, and its answer. Their ids end in n and n+1.
-func spoken(parent string, n int, at, text string) [][]byte {
+// exchange returns a prompt after a record, and its answer. Their ids end in n and n+1.
+func exchange(parent string, n int, at, text string) [][]byte {
 	common := fmt.Sprintf(`"isSidechain":false,"sessionId":%q,"version":"2.1.330","cwd":"/home/user/project"`, Session)
 	id := func(n int) string { return fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", n) }
 	return [][]byte{
@@ -290,7 +290,7 @@ func beforeCompaction(t *Transcript, before string) {
 	if before != "" {
 		i, at = t.at(before), "2026-11-22T17:00:00"
 	}
-	t.Lines = slices.Insert(slices.Clone(t.Lines), i, spoken(t.uuid(answer15), 1, at, "from the other process")...)
+	t.Lines = slices.Insert(slices.Clone(t.Lines), i, exchange(t.uuid(answer15), 1, at, "from the other process")...)
 }
 
 // noteBefore adds a note at the end, with an answer from before the compaction as parent.
@@ -345,8 +345,8 @@ var Damages = []Damage{
 	{Name: "parent missing", Apply: record(prompt4, func(r map[string]any) { delete(r, "parentUuid") })},
 	{Name: "parent a number", Apply: parent(prompt4, 7)},
 	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1})},
-	{Name: "parent itself", Apply: hang(prompt4, prompt4)},
-	{Name: "parent after it", Apply: hang(prompt4, answer4)},
+	{Name: "parent itself", Apply: childOf(prompt4, prompt4)},
+	{Name: "parent after it", Apply: childOf(prompt4, answer4)},
 	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID))},
 	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID)},
 	{Name: "parent a snapshot", Apply: func(t *Transcript) {
@@ -377,7 +377,7 @@ var Damages = []Damage{
 	{Name: "one marked as a subagent's", Apply: sidechain(think3)},
 	{Name: "one that is only shown", Apply: record(answer5, func(r map[string]any) { r["isVirtual"] = true })},
 	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) }) }},
-	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: hang(note33, note27)},
+	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: childOf(note33, note27)},
 	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
 	{Name: "a record comes back after its child", Apply: func(t *Transcript) {
 		i := t.at(callA)
@@ -386,8 +386,8 @@ var Damages = []Damage{
 	}},
 	{Name: "a record without an id", Apply: record(think3, func(r map[string]any) { r["uuid"] = "" })},
 	{Name: "last answer led by NUL bytes", Shape: "interrupted", Apply: lead(answer33, "\x00\x00\x00")},
-	{Name: "result hangs on an early record", Apply: hang(result7, think5b)},
-	{Name: "result of a parallel call hangs on an early record", Apply: hang(resultA, prompt3)},
+	{Name: "result hangs on an early record", Apply: childOf(result7, think5b)},
+	{Name: "result of a parallel call hangs on an early record", Apply: childOf(resultA, prompt3)},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
 
 	// Lines in another order.
@@ -407,12 +407,12 @@ var Damages = []Damage{
 	{Name: "two processes, one compacts and the other goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
 	{Name: "a note after the compaction hangs before it", Shape: "compaction", Apply: noteBefore},
 	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: all(nothingPreserved, noteBefore)},
-	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(context14, answer15))},
-	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, hang(last101, answer15))},
-	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: all(onScreen(last101), hang(last101, answer15))},
+	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, childOf(context14, answer15))},
+	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, childOf(last101, answer15))},
+	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: all(onScreen(last101), childOf(last101, answer15))},
 	{Name: "summary of a compaction that preserves nothing lost", Shape: "compaction", Apply: all(nothingPreserved, lost(summary))},
-	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: all(nothingPreserved, hang(boundary, preserved2))},
-	{Name: "boundary with a parent", Shape: "compaction", Apply: hang(boundary, preserved2)},
+	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: all(nothingPreserved, childOf(boundary, preserved2))},
+	{Name: "boundary with a parent", Shape: "compaction", Apply: childOf(boundary, preserved2)},
 	{Name: "prompt after a compaction of a large file hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		parent(last101, t.uuid(answer15))(t)
@@ -433,9 +433,9 @@ var Damages = []Damage{
 	}},
 	{Name: "first prompt after a compaction torn", Shape: "compaction", Apply: torn(after92)},
 
-	{Name: "two processes", Apply: all(onScreen(prompt7), hang(prompt7, answer5))},
-	{Name: "gone back in print mode", Apply: hang(prompt7, answer5)}, // --resume-session-at
-	{Name: "gone back on the screen", Apply: all(onScreen(prompt7), hang(prompt7, answer5), func(t *Transcript) {
+	{Name: "two processes", Apply: all(onScreen(prompt7), childOf(prompt7, answer5))},
+	{Name: "gone back in print mode", Apply: childOf(prompt7, answer5)}, // --resume-session-at
+	{Name: "gone back on the screen", Apply: all(onScreen(prompt7), childOf(prompt7, answer5), func(t *Transcript) {
 		i := t.at(prompt7) + 1
 		t.Lines = slices.Insert(t.Lines, i, []byte(`{"type":"last-prompt","leafUuid":"00000000-0000-0000-0000-000000000000","explicit":true,"sessionId":"`+Session+`"}`))
 	})},
@@ -500,7 +500,7 @@ var Damages = []Damage{
 
 	// Damage that Claude Code handles itself.
 	{Name: "result line lost", Apply: lost(result4)},
-	{Name: "call without result", Apply: all(hang(think4b, call4), lost(result4))},
+	{Name: "call without result", Apply: all(childOf(think4b, call4), lost(result4))},
 	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }},
 	{Name: "killed between two results", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(resultA)+1] }},
 	{Name: "result in a record of an answer", Apply: kind(result4, "assistant")},
@@ -570,7 +570,7 @@ var Damages = []Damage{
 		}))
 	}},
 	{Name: "an early record has the latest time", Apply: record(answer3, func(r map[string]any) { r["timestamp"] = "2026-11-22T16:00:00.000Z" })},
-	{Name: "result without call", Apply: all(hang(result4, text4), lost(call4))},
+	{Name: "result without call", Apply: all(childOf(result4, text4), lost(call4))},
 	{Name: "result twice", Apply: func(t *Transcript) {
 		again := t.changed(result4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(result4) })
 		parent(think4b, unknownID)(t)
@@ -590,7 +590,7 @@ var Damages = []Damage{
 		parent(result4, unknownID)(t)
 		t.insert(result4, between)
 	}},
-	{Name: "answer of thinking only", Apply: all(hang(prompt4, think3), lost(answer3))},
+	{Name: "answer of thinking only", Apply: all(childOf(prompt4, think3), lost(answer3))},
 	{Name: "thinking without the id of its answer", Apply: record(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "id") })},
 	{Name: "thinking with a list for the id of its answer", Apply: record(think3, func(r map[string]any) { r["message"].(map[string]any)["id"] = []any{} })},
 	{Name: "context between the parts of an answer", Apply: func(t *Transcript) {

@@ -21,7 +21,7 @@ import (
 // model is the model of Baseline: the program leaves out thinking of other models.
 const model = "claude-opus-5-5"
 
-// key is the API key: any.
+// key is an API key; the endpoint accepts any.
 const key = "x"
 
 // Timeout is how long a prompt may take, even on a busy machine.

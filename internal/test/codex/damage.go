@@ -24,7 +24,7 @@ type Damage struct {
 	Lost bool
 	// Index means that the damage needs the index, or depends on it.
 	Index bool
-	// Keeps is the reason why a repair leaves out existing content; "" if it does not.
+	// Keeps is the reason why the request after a repair lacks content that is still stored; "" if it does not.
 	Keeps string
 }
 

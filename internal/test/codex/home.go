@@ -134,11 +134,11 @@ func (h *Home) Save() (restore func()) {
 
 // A Reply is the result of a prompt.
 type Reply struct {
-	Answered bool     // the program ended well
+	Answered bool     // the program ended without an error
 	Sent     bool     // it sent a request
 	Rule     string   // the rule that the first request broke
 	Message  string   // the provider's message
-	Items    []string // of the first request: in short, without those that the program adds at each start
+	Items    []string // the items of the first request, shortened, without those that the program adds at each start
 	Output   string
 }
 

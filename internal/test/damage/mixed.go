@@ -2,7 +2,7 @@ package damage
 
 import "strings"
 
-// mixed has damages that the next prompt inherits.
+// mixed has damages of models, which the next prompt takes from earlier messages, and of many messages.
 var mixed = []Kind{
 	{"modelID missing in the last prompt's model", setModel(fields{"providerID": "anthropic"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
 	{"providerID missing in the last prompt's model", setModel(fields{"modelID": "claude-fake"}, FourthPrompt), byVersion(Dead, Dead, Alive)},

@@ -41,8 +41,8 @@ func addFileToParts(name, data string) func(Store) {
 	return addFileBesidePart(Hello, "text", name, data)
 }
 
-// addFileBesidePart adds a file beside the first part of a type in a message. In its name % is replaced by
-// that part's id; without data it is a copy of that part.
+// addFileBesidePart adds a file beside the first part of a type in a message. In its name % is replaced by the part's
+// id. Without data the file is a copy of the part.
 func addFileBesidePart(n int, kind, name, data string) func(Store) {
 	return func(s Store) {
 		for _, p := range nthPart(s, n, kind, 0) {
@@ -51,7 +51,7 @@ func addFileBesidePart(n int, kind, name, data string) func(Store) {
 	}
 }
 
-// addFileToMessages does the same beside the message with the one call.
+// addFileToMessages adds a file beside the message with one call, as addFileBesidePart does.
 func addFileToMessages(name, data string) func(Store) {
 	return func(s Store) {
 		for _, m := range nthMessage(s, OneCall) {

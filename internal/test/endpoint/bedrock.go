@@ -92,7 +92,7 @@ func (r *bedrockRequest) prompt() (text string, isResult bool) {
 
 func (r *bedrockRequest) violations() []Violation { return violations(bedrockRules, r) }
 
-// bedrockRules are B1 to B11. Those from B5 on, except for B10's decoding, are Claude's rules in another API.
+// bedrockRules are B1 to B11. The rules from B5 on, except for the decoding of B10, are Claude's rules in another API.
 var bedrockRules = []rule[*bedrockRequest]{
 	{"B1", "reports of users", bedrockAssistantFirst},
 	{"B3", "reports of users", noBedrockContent},

@@ -44,13 +44,13 @@ func signed(b Block, signature *string) Block {
 	return with(b, func(b *Block) { b.Signature = signature })
 }
 
-// A check is one conversation and the rule it breaks, or "".
+// A check is one conversation and the rule that it breaks, or "".
 type check struct {
 	name     string
 	off      bool // thinking is off
 	messages []Message
 	rule     string
-	words    string // of the provider
+	words    string // the provider's error text
 }
 
 var (
@@ -111,7 +111,7 @@ var checks = []check{
 
 	{"R10 thinking only", false, []Message{hi, assistant(SignedThinking("a")), hi}, "R10", "messages.1: The final block in an assistant message cannot be `thinking`."},
 	{"R10 thinking last in an older turn", false, []Message{hi, assistant(Text("a"), redacted), hi, assistant(Text("b")), hi}, "R10", "messages.1: The final block in an assistant message cannot be `thinking`."},
-	{name: "R10 the joined turn goes on", messages: []Message{hi, assistant(SignedThinking("a")), assistant(Text("b")), hi}},
+	{name: "R10 text later in the joined turn", messages: []Message{hi, assistant(SignedThinking("a")), assistant(Text("b")), hi}},
 
 	{"R11 blanks", false, []Message{hi, assistant(Text(" \n\t")), hi}, "R11", "messages: text content blocks must contain non-whitespace text"},
 	{"R11 no-break space", false, []Message{user(Text("\u00a0"))}, "R11", "messages: text content blocks must contain non-whitespace text"},
@@ -122,7 +122,7 @@ var checks = []check{
 
 	{"R13 bad character", false, []Message{hi, assistant(SignedThinking("a"), use("a:0")), user(result("a:0"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 	{"R13 empty", false, []Message{hi, assistant(SignedThinking("a"), use("")), user(result(""))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
-	{"R13 a line after it", false, []Message{hi, assistant(SignedThinking("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+	{"R13 a newline at the end", false, []Message{hi, assistant(SignedThinking("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 	{name: "R13 every good character", messages: []Message{hi, assistant(SignedThinking("a"), use("aZ09_-")), user(result("aZ09_-"))}},
 
 	{"R14 text", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), `"{}"`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
@@ -148,6 +148,7 @@ var checks = []check{
 	{"R17 in two turns", false, []Message{hi, assistant(use("1")), user(result("1")), assistant(SignedThinking("a"), use("1")), user(result("1"))}, "R17", "messages.3: `tool_use` ids must be unique"},
 }
 
+// TestCheck: Check returns the first rule that a conversation breaks, with the provider's error text.
 func TestCheck(t *testing.T) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// R8 compares the assistant's last turn with the earlier answers.
+// TestCheckChangedThinking: R8 compares the assistant's last turn with the earlier answers.
 func TestCheckChangedThinking(t *testing.T) {
 	const words = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
 	called := Content{SignedThinking("a"), redacted, Text("b"), use("1")}
@@ -173,7 +174,7 @@ func TestCheckChangedThinking(t *testing.T) {
 		turn Content
 		rule string
 	}{
-		{"as it was", called, ""},
+		{"unchanged", called, ""},
 		{"one block lost", Content{SignedThinking("a"), use("1")}, "R8"},
 		{"order changed", Content{redacted, SignedThinking("a"), use("1")}, "R8"},
 		{"one block twice", Content{SignedThinking("a"), SignedThinking("a"), redacted, use("1")}, "R8"},
@@ -210,7 +211,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// Every rule is in the table at its number, and a row of the test breaks it.
+// TestRulesAreTested: a row of the tests breaks each rule.
 func TestRulesAreTested(t *testing.T) {
 	refused := map[string]bool{"R8": true, "R28": true} // TestCheckChangedThinking, TestBoundThinking
 	for _, c := range checks {

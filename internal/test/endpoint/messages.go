@@ -40,8 +40,7 @@ func (c conversation) refuse(w http.ResponseWriter, v Violation) {
 	refuse(w, http.StatusBadRequest, "invalid_request_error", v.Message)
 }
 
-// answer records the script's answer before it sends it. While the script blocks, the call exists without its
-// answer.
+// answer records the script's answer, then sends it. Until the script returns, the call has no answer.
 func (c conversation) answer(w http.ResponseWriter, s *Server, n int) {
 	content := s.script(n, c.Request)
 	s.mu.Lock()

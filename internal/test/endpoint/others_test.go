@@ -12,7 +12,7 @@ import (
 
 const pngDot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// refusals are bodies that break one rule, by the setting.
+// refusals are bodies for a setting that break one rule, or none.
 var refusals = []struct{ rule, setting, body string }{
 	{"", "openai", `{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]}`},
 	{"", "openai", `{"input":[{"type":"function_call","call_id":"c","name":"bash","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}]}`},
@@ -104,7 +104,8 @@ func send(t *testing.T, s *Server, setting, body string) (status int, answer str
 	return resp.StatusCode, string(text)
 }
 
-// Each body is refused for its rule, with an error in the provider's form; a body without a rule is answered.
+// TestRefusals: each body is refused for its rule, with an error in the provider's form. A body without a rule is
+// answered.
 func TestRefusals(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
@@ -123,7 +124,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Every rule of the tables has a body that breaks it, and a source.
+// TestOtherRulesAreTested: a row of refusals breaks each rule.
 func TestOtherRulesAreTested(t *testing.T) {
 	var codes []string
 	for _, r := range responsesRules {
@@ -148,7 +149,7 @@ func TestOtherRulesAreTested(t *testing.T) {
 	}
 }
 
-// Content that was issued to one account is refused from another.
+// TestAccount: content that was issued to one account is refused from another.
 func TestAccount(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
@@ -162,7 +163,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// The messages of the event stream are complete.
+// TestEventStream: the messages of the event stream are complete and have the right checksums.
 func TestEventStream(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)

@@ -25,8 +25,7 @@ type binding struct {
 	before string            // the signature of the thinking before it, "" for none
 }
 
-// Learn binds all thinking in a request, as if the model had written each block after the content before it
-// there.
+// Learn binds all thinking in a request, each block to the content before it.
 func (k Bindings) Learn(r Request) {
 	walkThinking(r.Messages, func(_ locatedBlock, signature string, now binding) bool {
 		k[signature] = now

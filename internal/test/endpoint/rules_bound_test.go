@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A server refuses thinking that it returned if the conversation before it has changed, for the models that
-// bind it.
+// TestBoundThinking: for the models that bind thinking a server refuses thinking that it returned if the conversation
+// before it has changed.
 func TestBoundThinking(t *testing.T) {
 	type call struct {
 		status int
@@ -56,10 +56,10 @@ func TestBoundThinking(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		r       Request
-		places  string // of all such blocks
+		places  string // of all blocks that are bound to another conversation
 		message string // a part of the refusal
 	}{
-		{"as it was", r, "", ""},
+		{"unchanged", r, "", ""},
 		{"the second prompt", edit(r, 2, Content{Text("other")}), "messages.3.content.0 messages.5.content.0", "messages.3.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."},
 		{"the last prompt", edit(r, 6, Content{Text("other")}), "", ""},
 		{"thinking from the beginning", edit(r, 1, r.Messages[1].Content[1:]), "", ""},

@@ -55,7 +55,7 @@ type Call struct {
 	Raw        []byte      // the body
 	Title      bool        // it asks for a title
 	Violations []Violation // the broken rules, first the one that it is refused for; none: it was answered
-	Rule       string      // that of the first violation, "json" if it is no request at all, or ""
+	Rule       string      // the rule of the first violation; "json" for a body that is not a request; "" if it was answered
 	Message    string      // the provider's message
 	Request    Request     // to Anthropic: the parsed body
 	Unbound    []string    // to Anthropic: the positions of thinking that is bound to another conversation

@@ -34,7 +34,7 @@ func serve(t *testing.T, script Script) *Server {
 	return s
 }
 
-// events returns the names and the data of server-sent events.
+// readEvents returns the names and the data of server-sent events.
 func readEvents(t *testing.T, stream string) (names []string, data []map[string]any) {
 	t.Helper()
 	for lines := bufio.NewScanner(strings.NewReader(stream)); lines.Scan(); {
@@ -53,6 +53,7 @@ func readEvents(t *testing.T, stream string) (names []string, data []map[string]
 	return names, data
 }
 
+// TestStream: a streamed answer has the events of the provider, with thinking, a text and a call.
 func TestStream(t *testing.T) {
 	s := serve(t, nil)
 	status, answer := post(t, s, `{"model":"m","stream":true,"thinking":{"type":"enabled"},`+tools+`,"messages":[{"role":"user","content":"please TOOL"}]}`)
@@ -91,6 +92,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestAnswers: the plain script answers by the last prompt or result, and the answer is recorded.
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, rest string
@@ -124,7 +126,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer that is sent back with results is accepted; a later call has new ids.
+// TestLoop: an answer that is sent back with results is accepted, so a later call has new ids.
 func TestLoop(t *testing.T) {
 	s := serve(t, nil)
 	r := Request{Thinking: Thinking{Type: "enabled"}, Tools: []json.RawMessage{[]byte("{}")}}
@@ -158,6 +160,7 @@ func results(answer Content) []Block {
 	return all
 }
 
+// TestRefusal: a refused body gets the provider's error, and is recorded with its rule.
 func TestRefusal(t *testing.T) {
 	s := serve(t, nil)
 	for _, c := range []struct{ name, body, rule, words string }{
@@ -181,8 +184,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that a request of more than 32 MB is refused with the provider's error, whatever its
-// content.
+// TestTooLarge: a request of more than 32 MB is refused with the provider's error, whatever its content.
 func TestTooLarge(t *testing.T) {
 	s := serve(t, nil)
 	body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", largestRequest) + `"}]}`
@@ -192,7 +194,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A script may delay an answer; the server continues meanwhile.
+// TestBlockedScript: while a script delays an answer, the server answers other requests.
 func TestBlockedScript(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(n int, r Request) Content {
@@ -209,7 +211,7 @@ func TestBlockedScript(t *testing.T) {
 			t.Errorf("second request: status %d", status)
 		}
 		if got := s.Calls(); len(got) != 2 || got[0].Answer != nil {
-			t.Errorf("calls while the first is held = %+v", got)
+			t.Errorf("calls while the first is delayed = %+v", got)
 		}
 		close(release)
 	})
@@ -219,7 +221,7 @@ func TestBlockedScript(t *testing.T) {
 	wg.Wait()
 }
 
-// The stores in testdata were signed with this key.
+// TestSign: the key has not changed since the stores in testdata were signed.
 func TestSign(t *testing.T) {
 	if got, want := Sign("Considering request 2."), "725d921fc8437997c5eb0ff4df6d9137d6e209f10be4c3ae468a70663ac18d4c"; got != want {
 		t.Errorf("Sign = %s, want %s", got, want)

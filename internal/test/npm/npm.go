@@ -85,7 +85,7 @@ func Fetch(pkg, final, only string) error {
 		err = os.Rename(complete, final)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
+		return nil // another process has put it there
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// How real versions handle bound thinking after an earlier prompt was edited: from 1.18.33 on they ask the
-// provider to drop it, and 1.2.27 is refused.
+// TestBoundThinkingOfRealVersions: after an earlier prompt was edited, versions from 1.18.33 on ask the provider to
+// drop bound thinking, and 1.2.27 is refused.
 func TestBoundThinkingOfRealVersions(t *testing.T) {
 	for version, drops := range map[string]bool{"1.18.34": true, "1.18.33": true, "1.2.27": false} {
 		t.Run(version, func(t *testing.T) {

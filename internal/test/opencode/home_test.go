@@ -10,6 +10,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
+// TestNew: the configuration names the endpoint and whether the model thinks. The environment has no variable of the
+// test.
 func TestNew(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "a secret")
 	api := endpoint.New(nil)
@@ -29,6 +31,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestResultSince: the verdict is the result of the last request that is not for a title, after the given number of
+// requests.
 func TestResultSince(t *testing.T) {
 	const (
 		good  = `{"tools":[{}],"messages":[{"role":"user","content":"hi"}]}`
@@ -58,7 +62,7 @@ func TestResultSince(t *testing.T) {
 				resp.Body.Close()
 			}
 			if got := h.resultSince(1); got.Verdict != c.want {
-				t.Errorf("judge = %s, want %s", got.Verdict, c.want)
+				t.Errorf("resultSince = %s, want %s", got.Verdict, c.want)
 			}
 		})
 	}

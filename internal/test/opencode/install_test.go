@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// TestInstallFromCache: a version in the cache is not fetched.
 func TestInstallFromCache(t *testing.T) {
 	t.Setenv("MEND_E2E_CACHE", t.TempDir())
 	want := filepath.Join(os.Getenv("MEND_E2E_CACHE"), "1.2.3", "package", "bin", "opencode")
@@ -21,6 +22,7 @@ func TestInstallFromCache(t *testing.T) {
 	}
 }
 
+// TestInstallRefuses: only three numbers are a version.
 func TestInstallRefuses(t *testing.T) {
 	for _, version := range []string{"", "latest", "../1.2.3", "1.2", "1.2.3 --x", "1.2.3\n"} {
 		if _, err := Install(version); err == nil || !strings.Contains(err.Error(), "bad version") {

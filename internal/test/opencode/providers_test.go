@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// Each kind of damage has the recorded effect with each provider. A short run takes every sixteenth.
+// TestRealProviders: each kind of damage has the recorded effect with each provider. A short run has one in 32.
 func TestRealProviders(t *testing.T) {
 	p := ServeProviders(t, "1.18.33")
 	for i, settings := range damage.ProviderColumns {
@@ -72,28 +72,27 @@ func sameRecord(a, b damage.Record) bool {
 	return a.ID == b.ID && reflect.DeepEqual(x, y)
 }
 
-// An interrupted turn continues, and a prompt for tools leads to their results.
+// TestRealProvidersTurns: after an interrupted turn, and after a complete one, a prompt for tools leads to a request
+// with their results.
 func TestRealProvidersTurns(t *testing.T) {
 	storetest.Long(t)
-	for _, version := range []string{"1.18.33"} {
-		p := ServeProviders(t, version)
-		for _, settings := range damage.ProviderColumns {
-			for _, setting := range settings {
-				for name, session := range map[string]string{"base": p.Store.Base[setting], "killed": p.Store.Killed[setting]} {
-					t.Run(version+"/"+setting+"/"+name, func(t *testing.T) {
-						dir := t.TempDir()
-						if _, err := p.Store.Write(dir, session); err != nil {
-							t.Fatal(err)
-						}
-						r, err := p.tryPrompt(dir, session, "please TOOLS")
-						if err != nil {
-							t.Fatal(err)
-						}
-						if r.Verdict != Alive || len(r.Calls) != 2 {
-							t.Errorf("a prompt for tools = %s %v, %d requests\n%.1500s", r.Verdict, r.Message(), len(r.Calls), r.Output)
-						}
-					})
-				}
+	p := ServeProviders(t, "1.18.33")
+	for _, settings := range damage.ProviderColumns {
+		for _, setting := range settings {
+			for name, session := range map[string]string{"base": p.Store.Base[setting], "killed": p.Store.Killed[setting]} {
+				t.Run(setting+"/"+name, func(t *testing.T) {
+					dir := t.TempDir()
+					if _, err := p.Store.Write(dir, session); err != nil {
+						t.Fatal(err)
+					}
+					r, err := p.tryPrompt(dir, session, "please TOOLS")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.Verdict != Alive || len(r.Calls) != 2 {
+						t.Errorf("a prompt for tools = %s %v, %d requests\n%.1500s", r.Verdict, r.Message(), len(r.Calls), r.Output)
+					}
+				})
 			}
 		}
 	}

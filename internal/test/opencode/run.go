@@ -28,7 +28,7 @@ const (
 // A Result is the outcome of a prompt.
 type Result struct {
 	Verdict  string          // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
-	Session  string          // the session's id, "" if the program did not say it
+	Session  string          // the session's id, "" if the program did not print it
 	Calls    []endpoint.Call // the requests that the prompt caused, without those for a title
 	Output   string          // output of both streams; its events are JSON objects, one per line
 	Code     int             // its exit code; -1 if it was killed

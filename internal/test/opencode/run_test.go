@@ -38,7 +38,7 @@ func damagedHome(t *testing.T, version int, apply func(damage.Store)) (*Home, st
 	return h, session
 }
 
-// The fixtures are healthy: the real program continues them, runs a tool and sends its history back.
+// TestContinue: the fixtures are healthy: the real program continues them, runs tools and sends their results.
 func TestContinue(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range damage.Versions {
@@ -66,7 +66,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A new session thinks as its home is configured.
+// TestRun: a new session thinks exactly if its home is configured so.
 func TestRun(t *testing.T) {
 	for _, version := range damage.Versions {
 		for _, thinking := range []bool{true, false} {
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The thinking of earlier responses is sent and accepted even if thinking is now off.
+// TestThinkingTurnedOff: the thinking of earlier responses is sent and accepted even if thinking is now off.
 func TestThinkingTurnedOff(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -106,12 +106,12 @@ func TestThinkingTurnedOff(t *testing.T) {
 	}
 }
 
-// OpenCode 1.18 answers no prompt in a session with a missing directory.
+// TestDirectoryGone: OpenCode 1.18 answers no prompt in a session with a missing directory.
 func TestDirectoryGone(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			h, session := damagedHome(t, i, func(s damage.Store) {
-				if db, ok := s.(damage.Database); ok { // the tree's fixture already is
+				if db, ok := s.(damage.Database); ok { // the directory of the tree's fixture is missing
 					db.SQL("update session set directory = '/gone'")
 				}
 			})
@@ -123,8 +123,8 @@ func TestDirectoryGone(t *testing.T) {
 	}
 }
 
-// Each damage has its recorded effect in a separate run, on one version in turn. A server shows the same in a
-// tenth of the time (TestMatrix of cmd/mend).
+// TestDamages: each damage has its recorded effect on one version, the versions in turn. TestMatrix of cmd/mend does
+// the same with a server, in a tenth of the time.
 func TestDamages(t *testing.T) {
 	for n, w := range damage.Table {
 		i := n % len(damage.Versions)

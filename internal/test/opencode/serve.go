@@ -28,11 +28,11 @@ type Server struct {
 	NameModel bool
 
 	home *Home
-	dir  string // of each request; "" for that in which the server was started
+	dir  string // the folder of each request; "" for the folder that the server was started in
 	stop func()
 }
 
-// In returns the same server for another folder, as for a client that is started there.
+// In returns the same server for requests about another folder.
 func (s *Server) In(dir string) *Server {
 	other := *s
 	other.dir = dir
@@ -42,7 +42,7 @@ func (s *Server) In(dir string) *Server {
 // NewSession creates a session in the folder.
 func (s *Server) NewSession() (id string) { return s.newSession(map[string]any{}) }
 
-// NewChild creates a session in the folder as a subagent's of another one.
+// NewChild creates a session in the folder, as the session of a subagent of another session.
 func (s *Server) NewChild(parent string) (id string) {
 	return s.newSession(map[string]any{"parentID": parent})
 }

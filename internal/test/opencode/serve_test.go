@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A server reads the store again for every prompt: a session that was repaired meanwhile works.
+// TestServe: a server reads the store again for every prompt, so a session that was repaired meanwhile works.
 func TestServe(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range damage.Versions {
@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeAt starts a server on a port that is in use for a while.
+// TestServeAt: a server starts on its port after another program has stopped using it.
 func TestServeAt(t *testing.T) {
 	storetest.Long(t)
 	h, session := damagedHome(t, len(damage.Versions)-1, func(damage.Store) {})

@@ -80,7 +80,7 @@ func Unpack(t testing.TB, home string) {
 			t.Fatal(err)
 		}
 		name := filepath.Join(home, filepath.FromSlash(h.Name))
-		if strings.HasPrefix(h.Name, ".claude/") { // the one model whose name is that long
+		if strings.HasPrefix(h.Name, ".claude/") { // no other model has a name of that length
 			data = bytes.ReplaceAll(data, []byte(`"model":"xxxxxxxxxxx"`), []byte(`"model":"<synthetic>"`))
 		}
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The table and the archive have the same sessions.
+// TestSessions: the table and the archive have the same sessions.
 func TestSessions(t *testing.T) {
 	home := t.TempDir()
 	Unpack(t, home)

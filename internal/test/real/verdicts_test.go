@@ -19,8 +19,11 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/test/real"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
+
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }
 
 var update = flag.Bool("update", false, "write testdata/verdicts.tsv")
 
@@ -57,8 +60,8 @@ func open(t *testing.T) (all []store) {
 // now is later than all conversations.
 func now() time.Time { return time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC) }
 
-// verdicts returns the findings of each session, one line each, except that its folder does not exist on this
-// machine.
+// verdicts returns the findings of each session, one line each, without those about its folder, which does not exist on
+// this machine.
 func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -75,8 +78,8 @@ func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string 
 	return all
 }
 
-// The verdicts on all conversations equal the golden file, which is true: the broken sessions and the other
-// findings are the same as in truth.tsv.
+// TestVerdicts: the findings in all conversations are those of the golden file, and those that truth.tsv has from the
+// real programs.
 func TestVerdicts(t *testing.T) {
 	found := map[string][]string{}
 	sessions := 0
@@ -146,12 +149,12 @@ func compare(t *testing.T, now string) {
 	}
 }
 
-// A broken session is repaired, a healthy one is not changed. Undo restores every byte.
+// TestRepairs: a broken session is repaired, and a healthy one is not changed. Undo restores every byte.
 func TestRepairs(t *testing.T) {
 	for _, s := range open(t) {
-		before, repaired := s.files(t), 0
+		before, verdicts := s.files(t), s.verdicts(t, s.heads...)
 		for _, h := range s.heads {
-			broken := len(s.broken(t, h)) > 0
+			broken := len(brokenLines(verdicts[h.ID])) > 0
 			r, err := s.client.ProposeRepair(t.Context(), h, repair.Request{})
 			if err != nil {
 				t.Errorf("%s: planning: %v", h.ID, err)
@@ -166,10 +169,8 @@ func TestRepairs(t *testing.T) {
 			if !broken {
 				t.Errorf("%s is not broken, and would be repaired: %v", h.ID, r.Fixed)
 			}
-			repaired++
 			s.repairAndUndo(t, h, r.Plan, before)
 		}
-		t.Logf("%s: %d of %d sessions repaired and undone", filepath.Base(s.root), repaired, len(s.heads))
 	}
 }
 
@@ -180,7 +181,7 @@ func (s store) repairAndUndo(t *testing.T, h change.Head, p change.Plan, before 
 		t.Errorf("%s: repairing: %v", h.ID, err)
 		return
 	}
-	if left := s.broken(t, h); len(left) > 0 {
+	if left := brokenLines(s.verdicts(t, h)[h.ID]); len(left) > 0 {
 		t.Errorf("%s: after the repair: %v", h.ID, left)
 	}
 	undo, err := s.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
@@ -198,15 +199,9 @@ func (s store) repairAndUndo(t *testing.T, h change.Head, p change.Plan, before 
 	}
 }
 
-// broken returns the broken findings of a session.
-func (s store) broken(t *testing.T, h change.Head) (all []string) {
-	t.Helper()
-	for _, line := range s.verdicts(t, h)[h.ID] {
-		if strings.Split(line, "\t")[1] == repair.Broken.String() {
-			all = append(all, line)
-		}
-	}
-	return all
+// brokenLines returns the broken findings among the verdicts on a session.
+func brokenLines(verdicts []string) []string {
+	return slices.DeleteFunc(slices.Clone(verdicts), func(line string) bool { return strings.Split(line, "\t")[1] != repair.Broken.String() })
 }
 
 // files returns the conversations by their paths.
