@@ -82,6 +82,7 @@ type watcher struct {
 	*frame.Env
 	config config.Config
 	log    *slog.Logger
+	single bool // each session is handled once
 
 	mu      sync.Mutex        // guards printed and left
 	printed bool              // an event was printed
@@ -141,7 +142,7 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 	}
 	defer func() { _ = lock.Close() }()
 	logNotes(log, notes)
-	w := &watcher{Env: env, config: c, log: log, left: map[string]string{}}
+	w := &watcher{Env: env, config: c, log: log, single: once, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
 	}
@@ -377,14 +378,14 @@ func (s *watchedStore) showRepair(id string) {
 		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
-// leave prints why a broken session is not repaired, each reason once; that a process uses it only if it still does
-// after some time.
+// leave prints why a broken session is not repaired, each reason once. If a process uses the session, it prints that
+// only when the process still does at the next look, if there is one.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
 	key, text := s.key(head), why.Error()
 	s.mu.Lock()
 	before, reason := s.left[key], text
 	switch {
-	case errors.Is(why, repair.ErrBusy) && before != busyOnce && before != busyLong:
+	case errors.Is(why, repair.ErrBusy) && before != busyOnce && before != busyLong && !s.single:
 		reason = busyOnce
 	case errors.Is(why, repair.ErrBusy):
 		reason = busyLong
