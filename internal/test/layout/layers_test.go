@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -25,10 +26,18 @@ type pkg struct {
 // packages returns the packages of this module by their folders.
 func packages(t *testing.T) map[string]*pkg {
 	t.Helper()
+	all, err := parsePackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsePackages = sync.OnceValues(func() (map[string]*pkg, error) {
 	root := filepath.Join("..", "..", "..")
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	module := strings.Fields(string(mod))[1] + "/"
 	all := map[string]*pkg{}
@@ -59,11 +68,8 @@ func packages(t *testing.T) map[string]*pkg {
 		p.add(f, module)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 func (p *pkg) add(f *ast.File, module string) {
 	if f.Doc != nil {

@@ -15,9 +15,8 @@ import (
 	"testing"
 )
 
-// TestWalk checks that each function, type or variable that docs/architecture.md names with its file, such as
-// `txn/txn.go:Run`, is declared there, and that each other file that it names exists. A method is named without its
-// receiver.
+// TestWalk: each function, type or variable that docs/architecture.md names with its file, such as `txn/txn.go:Run`, is
+// declared there, and each other file that the page names exists. A method is named without its receiver.
 func TestWalk(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/architecture.md")
 	if err != nil {
@@ -64,8 +63,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestDiagram checks that each arrow of the diagram in docs/architecture.md is an import, and that the page names each
-// package. A box with several packages needs one import; its label is the folders of its packages.
+// TestDiagram: each arrow of the diagram in docs/architecture.md is an import, and the page names each package. A box with
+// several packages needs one import; its label has the folders of its packages.
 func TestDiagram(t *testing.T) {
 	all := packages(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "architecture.md"))
@@ -112,8 +111,8 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// TestNamedCode checks that each function, type, field and package that docs/architecture.md names exists. A name with
-// a dot must be declared in that package, or belong to that type.
+// TestNamedCode: each function, type, field and package that docs/architecture.md names exists. A name with a dot is declared
+// in that package, or belongs to that type.
 func TestNamedCode(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	declared := map[string]bool{}
