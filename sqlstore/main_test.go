@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,11 +37,12 @@ func specs() []sqlstore.TableSpec {
 // that has no parts. A sweep opens hundreds of connections, and each reads the schema.
 func unpackSmall(t testing.TB, version string) (path, id string) {
 	t.Helper()
-	path, id = dbtest.Unpack(t, version)
-	if data, ok := small[version]; ok {
-		dbtest.Write(t, path, data)
-		return path, id
+	if db, ok := small[version]; ok {
+		path = filepath.Join(t.TempDir(), dbtest.Name)
+		dbtest.Write(t, path, db.data)
+		return path, db.id
 	}
+	path, id = dbtest.Unpack(t, version)
 	var drop []string
 	dbtest.Must(t, dbtest.View(path, func(c *sqlstore.Conn) (err error) {
 		drop, err = c.Strings(`SELECT 'DROP TABLE ' || name FROM sqlite_schema WHERE type = 'table'
@@ -53,12 +55,15 @@ func unpackSmall(t testing.TB, version string) (path, id string) {
 	const addMessage = `INSERT INTO message SELECT id || '0', session_id, time_created + 1, time_updated, data
 		FROM message ORDER BY time_created DESC LIMIT 1`
 	dbtest.Alter(t, path, append(drop, addMessage, "VACUUM")...)
-	small[version] = dbtest.Files(t, path)[dbtest.Name]
+	small[version] = smallDatabase{id, dbtest.Files(t, path)[dbtest.Name]}
 	return path, id
 }
 
+// A smallDatabase has the id of its session, and its bytes.
+type smallDatabase struct{ id, data string }
+
 // small has the databases that [unpackSmall] has made, by version.
-var small = map[string]string{}
+var small = map[string]smallDatabase{}
 
 func open(t testing.TB, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
