@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -247,12 +248,13 @@ func (w *repetition) pluginAndCommand() {
 	w.Helper()
 	for _, pluginFirst := range []bool{true, false} {
 		o := newRepetition(w.T, w.c)
-		c := o.client()
+		c, left := o.client(), false
 		plugin := func() int {
-			_, _, err := unattended.New(c).Repair(o.Context(), change.Head{ID: o.session}, repair.Request{Force: true, Latent: true}, nil)
+			_, r, err := unattended.New(c).Repair(o.Context(), change.Head{ID: o.session}, repair.Request{Force: true, Latent: true}, nil)
 			if _, asks := errors.AsType[*repair.AskError](err); err != nil && !asks {
 				o.Errorf("the plugin: %v", err)
 			}
+			left = slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier == repair.Ask })
 			return len(o.entries())
 		}
 		command := func() int {
@@ -267,7 +269,7 @@ func (w *repetition) pluginAndCommand() {
 		if pluginFirst {
 			first, second = plugin, command
 		}
-		if n := first(); n != 1 {
+		if n := first(); n != 1 || left {
 			continue // the plugin asks the user
 		}
 		o.wantUnchanged("the second repair, of plugin and command,", func() { second() })

@@ -28,13 +28,13 @@ func TestMan(t *testing.T) {
 			t.Errorf("the page of %s: %v", name, err)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "mend-resolve.1"))
+	page, err := os.ReadFile(filepath.Join(dir, "mend-recover.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []string{"--keep", "--back", "--forward"} {
 		if !strings.Contains(string(page), ".TP\n\\fB"+row+"\\fP\n") {
-			t.Errorf("the page of resolve has no row of its own for %s:\n%s", row, page)
+			t.Errorf("the page of recover has no row of its own for %s:\n%s", row, page)
 		}
 	}
 }

@@ -283,7 +283,7 @@ func TestForgetShown(t *testing.T) {
 		damage.Text(damage.Hello, "changed meanwhile")(sb.open())
 		sb.mustExit(frame.ExitDone, "keep")
 	}, "forget", sb.session)
-	if code != frame.ExitDone || !strings.Contains(shown, "1 repair of A title (") || !strings.Contains(shown, "Erased 1 kept copy") {
+	if code != frame.ExitDone || !strings.Contains(shown, `1 repair of "A title" (`) || !strings.Contains(shown, "Erased 1 kept copy") {
 		t.Errorf("mend forget: exit code %d\n%s", code, shown)
 	}
 	var left struct{ States []show.KeptStateJSON }
