@@ -108,7 +108,7 @@ func TestFolderMeanwhile(t *testing.T) {
 	}
 	out, err := s.Commit(t.Context(), undo)
 	if err != nil || out.State != change.Aborted || len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != "prt_41" {
-		t.Errorf("Commit = %+v, %v, want %s since prt_41 is gone", out, err, change.Aborted)
+		t.Errorf("Commit = %+v, %v, want %s and a conflict on prt_41", out, err, change.Aborted)
 	}
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("the folder that another program removed exists again")

@@ -37,7 +37,7 @@ func holdLock(t *testing.T, dir string, env ...string) (pid int, release func())
 	in, out := storetest.StartPiped(t, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "open <nil>\n" {
-		t.Fatalf("the other process says %q, %v", line, err)
+		t.Fatalf("the other process printed %q, %v", line, err)
 	}
 	var once sync.Once
 	release = func() {
@@ -158,7 +158,7 @@ func TestUnlockedReader(t *testing.T) {
 	defer mustClose(t, w)
 	mustCommit(t, w, scanCause(), sampleOps()...)
 	if _, err := Open(dir, Options{ReadOnly: true, Timeout: time.Millisecond}); !errors.As(err, new(*LockedError)) {
-		t.Fatalf("a reader beside a writer: %v, want that it is locked", err)
+		t.Fatalf("a reader beside a writer: %v, want a LockedError", err)
 	}
 	r := mustOpen(t, dir, Options{ReadOnly: true, Unlocked: true})
 	defer mustClose(t, r)

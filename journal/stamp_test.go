@@ -116,7 +116,7 @@ func TestStampOfACrash(t *testing.T) {
 	mustClose(t, mustOpen(t, dir, Options{}))
 	stamp := readStamp(lockFile)
 	if stamp == "" {
-		t.Error("after a close there is no stamp")
+		t.Error("Close wrote no stamp")
 	}
 	mustClose(t, mustOpen(t, dir, Options{}))
 	if got := readStamp(lockFile); got != stamp {

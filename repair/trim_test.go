@@ -142,7 +142,7 @@ func TestUncompact(t *testing.T) {
 	s.window = 1000
 	var large *repair.TooLargeError
 	if _, err := repair.Uncompact("ses_1", newCase(s), repair.UncompactRequest{}); !errors.As(err, &large) || large.Limit != 800 {
-		t.Errorf("got %v, want that it is too large", err)
+		t.Errorf("got %v, want a TooLargeError with the limit 800", err)
 	}
 	none := newToy(claude, prompt(text("one")), answer(text("ok")))
 	if _, err := repair.Uncompact("ses_1", newCase(none), repair.UncompactRequest{}); !errors.Is(err, repair.ErrNotCompacted) {
@@ -213,7 +213,7 @@ func TestTrimBounds(t *testing.T) {
 		{"one result is enough", large(), repair.TrimRequest{Goal: size - 300 + cleared}, "c1"},
 		{"one result is not enough", large(), repair.TrimRequest{Goal: size - 300 + cleared - 1}, "c1 c2"},
 		{"a copy is cleared before a larger result", copied, repair.TrimRequest{}, "c2* c1 c3"},
-		{"as many turns as there are prompts stay", early, repair.TrimRequest{KeepTurns: 1}, "c1"},
+		{"the newest prompt and its turn stay", early, repair.TrimRequest{KeepTurns: 1}, "c1"},
 		{"the smallest result", small, repair.TrimRequest{}, "c2"},
 		{"the results of agents", agent, repair.TrimRequest{Protected: []string{"task"}}, "c2"},
 		{"the results of no agent", agent, repair.TrimRequest{Protected: []string{"skill"}}, "c1 c2"},

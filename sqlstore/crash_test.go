@@ -77,7 +77,7 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 
 // settleAll settles with a fault at each step of Settle, and then without one. It checks that the outcome agrees with the
 // database, and with the outcome of Commit if there was one.
-func settleAll(t *testing.T, path string, st change.Staged, before string, said change.Outcome, err error) change.State {
+func settleAll(t *testing.T, path string, st change.Staged, before string, returned change.Outcome, err error) change.State {
 	t.Helper()
 	for k := 1; ; k++ {
 		n := 0
@@ -95,8 +95,8 @@ func settleAll(t *testing.T, path string, st change.Staged, before string, said 
 		if settleErr != nil || changed != (out.State == change.Committed) || len(out.Conflicts) > 0 {
 			t.Fatalf("step %d: Settle = %+v, %v; changed: %v", k, out, settleErr, changed)
 		}
-		if err == nil && said.State != out.State {
-			t.Errorf("Commit said %s, Settle %s", said.State, out.State)
+		if err == nil && returned.State != out.State {
+			t.Errorf("Commit returned %s, Settle %s", returned.State, out.State)
 		}
 		if n < k {
 			return out.State

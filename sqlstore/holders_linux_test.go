@@ -52,8 +52,8 @@ func TestLockedBy(t *testing.T) {
 	dbtest.Must(t, err)
 	dbtest.Exec(t, dbtest.Agent(t, path), "BEGIN IMMEDIATE")
 	cmd := exec.Command("sh", "-c", `exec 3<"$1"; echo open; read end`, "sh", path)
-	in, said := storetest.StartPiped(t, cmd)
-	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+	in, printed := storetest.StartPiped(t, cmd)
+	if _, err := bufio.NewReader(printed).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	out, err := s.Commit(t.Context(), st)

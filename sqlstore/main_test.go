@@ -247,7 +247,7 @@ func startProgram(t testing.TB, exe, role, path, arg string, as *syscall.SysProc
 func (p *process) ready(t testing.TB) {
 	t.Helper()
 	if line, err := p.out.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("the process said %q, %v", line, err)
+		t.Fatalf("the process printed %q, %v", line, err)
 	}
 }
 
@@ -255,14 +255,14 @@ func (p *process) ready(t testing.TB) {
 func (p *process) end(t testing.TB) string {
 	t.Helper()
 	_ = p.in.Close()
-	said, err := io.ReadAll(p.out)
+	out, err := io.ReadAll(p.out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, said)
+		t.Fatalf("%v: %s", err, out)
 	}
-	return strings.TrimSpace(string(said))
+	return strings.TrimSpace(string(out))
 }
 
 // TestHeld: Held reports whether another process has the database open, before and after a change.

@@ -38,7 +38,7 @@ func programOfNobody(t *testing.T) string {
 }
 
 // runAsNobody runs the program in a role as a user without rights, and returns its output and whether it succeeded.
-func runAsNobody(t *testing.T, program, role, path, arg string) (said string, ok bool) {
+func runAsNobody(t *testing.T, program, role, path, arg string) (output string, ok bool) {
 	t.Helper()
 	p := startProgram(t, program, role, path, arg, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})
 	_ = p.in.Close()
@@ -77,11 +77,11 @@ func TestReadOnly(t *testing.T) {
 				dbtest.Must(t, os.Chmod(filepath.Join(filepath.Dir(path), file), 0o644))
 			}
 			before := dbtest.Files(t, path)
-			if said, ok := runAsNobody(t, program, "read", path, id); !ok || said != "10 messages" {
-				t.Errorf("reading: %s", said)
+			if out, ok := runAsNobody(t, program, "read", path, id); !ok || out != "10 messages" {
+				t.Errorf("reading: %s", out)
 			}
-			if said, ok := runAsNobody(t, program, "write", path, id); ok || !strings.Contains(said, "permission denied") {
-				t.Errorf("writing: %s", said)
+			if out, ok := runAsNobody(t, program, "write", path, id); ok || !strings.Contains(out, "permission denied") {
+				t.Errorf("writing: %s", out)
 			}
 			dbtest.WantSame(t, before, dbtest.Files(t, path))
 		})
@@ -93,8 +93,8 @@ func TestFolderNotWritable(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	openUp(t, filepath.Dir(path))
 	dbtest.Must(t, os.Chmod(path, 0o666))
-	if said, ok := runAsNobody(t, programOfNobody(t), "write", path, id); ok || !strings.Contains(said, "permission denied") {
-		t.Errorf("writing: %s", said)
+	if out, ok := runAsNobody(t, programOfNobody(t), "write", path, id); ok || !strings.Contains(out, "permission denied") {
+		t.Errorf("writing: %s", out)
 	}
 }
 

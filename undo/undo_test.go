@@ -71,13 +71,13 @@ func TestConflicts(t *testing.T) {
 		{"restored by hand already", changed, image("old"), storedRefs("prt_1"), ""},
 		{"other bytes", changed, image("x"), storedRefs("prt_1"), "changed since"},
 		{"other mode", changed, &change.Image{Data: []byte("new"), Mode: 0o600}, storedRefs("prt_1"), "changed since"},
-		{"gone", changed, nil, storedRefs(), "deleted since"},
+		{"deleted", changed, nil, storedRefs(), "deleted since"},
 		{"deleted part is still deleted", restored, nil, storedRefs(), ""},
 		{"deleted part came back", restored, image("x"), storedRefs("prt_1"), "created again after the repair"},
 		{"its message was deleted", restored, nil, []change.Ref{{Kind: change.KindSession, Session: "ses_1"}}, "its message was deleted"},
 		{"its session was deleted", restored, nil, nil, "its session was deleted"},
-		{"created part is there", removed, image("new"), storedRefs("prt_1"), ""},
-		{"created part is gone already", removed, nil, storedRefs(), ""},
+		{"created part exists", removed, image("new"), storedRefs("prt_1"), ""},
+		{"created part is deleted already", removed, nil, storedRefs(), ""},
 		{"folder", change.Op{Ref: folder, Pre: image("")}, nil, nil, ""},
 		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), storedRefs(), ""},
 		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), storedRefs("prt_9"), "it got parts after the repair"},
@@ -93,7 +93,7 @@ func TestConflicts(t *testing.T) {
 		case c.want != "" && (len(got) != 1 || got[0].Why != c.want):
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
 		case c.want != "" && (!got[0].Pre.Equal(c.op.Post) || !got[0].Post.Equal(c.op.Pre) || !got[0].Now.Equal(c.now)):
-			t.Errorf("%s: shows %+v, want what was before, what the repair wrote, and now", c.name, got[0])
+			t.Errorf("%s: %+v, want the images before the repair, after it, and now", c.name, got[0])
 		}
 	}
 }

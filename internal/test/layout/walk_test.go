@@ -36,7 +36,7 @@ func TestWalk(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile("`([a-z_/]+\\.(?:go|js|md|tsv|txt|golden))`").FindAllStringSubmatch(string(page), -1) {
 		if !slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, "/"+m[1]) }) {
-			t.Errorf("docs/architecture.md: there is no file %s", m[1])
+			t.Errorf("docs/architecture.md names the file %s, which does not exist", m[1])
 		}
 	}
 	for _, m := range places {
@@ -142,7 +142,7 @@ func TestNamedCode(t *testing.T) {
 	}
 	for _, m := range names {
 		if ext := filepath.Ext(m[1]); !declared[m[1]] && ext != ".go" && ext != ".js" && ext != ".txt" {
-			t.Errorf("docs/architecture.md names %s, and no such thing is declared", m[1])
+			t.Errorf("docs/architecture.md names %s, which is not declared", m[1])
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestNamedTests(t *testing.T) {
 	for path, names := range named {
 		for _, n := range names {
 			if !declared[n] {
-				t.Errorf("%s names %s, and there is no such test", path, n)
+				t.Errorf("%s names %s, which does not exist", path, n)
 			}
 		}
 	}
