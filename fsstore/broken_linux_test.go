@@ -138,10 +138,7 @@ func TestBrokenDisk(t *testing.T) {
 			root := storetest.SmallTree(t)
 			before := storetest.Snapshot(t, root, fsstore.MendDir)
 			s := mustOpen(t, root, tree.Options{Owner: "own"})
-			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			staged := prepareMixed(t, s)
 			storetest.DenySyscall(t, c.call, -1, 0, c.errno)
 			out, err := s.Commit(t.Context(), staged)
 			if c.name == "Fsync" {

@@ -73,10 +73,7 @@ func testMissingFolders(t *testing.T, other bool) {
 func TestFolderMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	staged := prepareMixed(t, s)
 	folder := filepath.Join(root, "part/msg_4")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -121,10 +118,7 @@ func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		staged := prepareMixed(t, s)
 		if at > 0 {
 			f := &storetest.Fault{At: at}
 			if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {

@@ -57,10 +57,7 @@ func TestReplaceForeign(t *testing.T) {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
 		s := mustOpen(t, root, tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		staged := prepareMixed(t, s)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}

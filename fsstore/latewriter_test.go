@@ -58,10 +58,7 @@ func TestLateWriter(t *testing.T) {
 func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, change.Outcome) {
 	t.Helper()
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	staged := prepareMixed(t, s)
 	held := hold(t, root, part)
 	late := mustOpen(t, root, tree.Options{Owner: "own", Step: func(call string) error {
 		if strings.HasPrefix(call, "barrier") {
@@ -96,10 +93,7 @@ func TestWriterAfterCommit(t *testing.T) {
 			root := storetest.SmallTree(t)
 			var notes []string
 			s := mustOpen(t, root, tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			staged := prepareMixed(t, s)
 			held := hold(t, root, part)
 			if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed || len(out.Kept) > 0 {
 				t.Fatalf("Commit = %+v, %v", out, err)

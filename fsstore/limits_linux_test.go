@@ -88,10 +88,7 @@ func TestOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	staged := prepareMixed(t, s)
 	wantOwner(t, root)
 	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
 		t.Fatalf("Commit = %+v, %v", out, err)

@@ -7,6 +7,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/test/storetest"
 )
 
 func mustOpen(t *testing.T, path string, o tree.Options) *tree.Store {
@@ -25,6 +26,16 @@ func mustLoad(t *testing.T, s *tree.Store) *record.Session {
 		t.Fatal(err)
 	}
 	return loaded
+}
+
+// prepareMixed prepares ops of every kind.
+func prepareMixed(t *testing.T, s *tree.Store) change.Staged {
+	t.Helper()
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return staged
 }
 
 func isConflict(err error) bool {

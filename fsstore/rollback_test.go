@@ -21,10 +21,7 @@ func TestForeignBytesAfterExchange(t *testing.T) {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
 		s := mustOpen(t, root, tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		staged := prepareMixed(t, s)
 		if err := os.WriteFile(name, []byte("another program's"), 0o644); err != nil {
 			t.Fatal(err)
 		}

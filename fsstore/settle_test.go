@@ -37,10 +37,7 @@ func (c *countdown) Err() error {
 func killCommit(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	staged := prepareMixed(t, s)
 	f := &storetest.Fault{At: n}
 	if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
@@ -148,10 +145,7 @@ func TestOnlyModeChanges(t *testing.T) {
 func TestDiscardKeeps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	staged := prepareMixed(t, s)
 	stage := filepath.Join(root, staged.Dir)
 	name := fsstore.StagedName(1, staged.Ops[1])
 	if err := os.WriteFile(filepath.Join(stage, name), []byte("another program's"), 0o600); err != nil {
@@ -199,10 +193,7 @@ func TestSameByOther(t *testing.T) {
 	for part, want := range map[string]change.State{"prt_11": change.Aborted, "prt_13": change.Conflicted} {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		staged := prepareMixed(t, s)
 		op := staged.Ops[slices.IndexFunc(staged.Ops, func(o change.Op) bool { return o.Ref.Part == part })]
 		writeAsOther(t, root, op.Ref, op.Post)
 		out := settleTwice(t, s, staged, want)

@@ -173,6 +173,17 @@ func (f exchangeFixture) check(what string, before map[string]string) (exchanged
 	return false
 }
 
+// isCommitted reports whether the journal has the change, or with undo the undo of the change, as committed.
+func (f exchangeFixture) isCommitted(undo bool) (committed bool) {
+	f.Helper()
+	dbtest.Must(f.T, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+		es, err := j.List(journal.Query{})
+		committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
+		return err
+	}))
+	return committed
+}
+
 // TestExchangeCutAtEveryStep kills a salvage and its undo at every step, including the steps of the journal, and then the
 // recovery. At last all files are the old ones or all are the new ones, as the journal says, and no byte is lost.
 func TestExchangeCutAtEveryStep(t *testing.T) {
@@ -207,12 +218,7 @@ func TestExchangeCutAtEveryStep(t *testing.T) {
 				t.Fatalf("undo %t, step %d (%s): Recover: %v", undo, k, fault.Calls[k], err)
 			}
 			exchanged := f.check(fault.Calls[k], before)
-			var committed bool
-			dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
-				es, err := j.List(journal.Query{})
-				committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
-				return err
-			}))
+			committed := f.isCommitted(undo)
 			if committed != (exchanged != undo) {
 				t.Errorf("undo %t, step %d (%s): exchanged %t, committed %t", undo, k, fault.Calls[k], exchanged, committed)
 			}

@@ -195,12 +195,7 @@ func cutRows(t *testing.T, sessions, undo bool) {
 			t.Fatalf("step %d (%s): Recover: %v", k, fault.Calls[k], err)
 		}
 		made := dbtest.DumpRows(t, f.path) != start
-		var committed bool
-		dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
-			es, err := j.List(journal.Query{})
-			committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
-			return err
-		}))
+		committed := f.isCommitted(undo)
 		if committed != made {
 			t.Errorf("step %d (%s): made %t, committed %t", k, fault.Calls[k], made, committed)
 		}
