@@ -472,7 +472,7 @@ func TestClean(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
 	var allocs [2]float64
-	for i, times := range []int{8, 16} {
+	for i, times := range []int{4, 8} {
 		h := fixture.NewHome(t, "")
 		h.Write(fixture.File, []byte(head+"\n"+strings.Repeat(rest, times)))
 		s, err := codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)

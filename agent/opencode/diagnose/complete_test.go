@@ -173,16 +173,15 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 // TestCompleteMissingOutput: a completed call that has lost its output gets a placeholder, because some providers
 // refuse an empty output. An empty output that the agent stored stays.
 func TestCompleteMissingOutput(t *testing.T) {
-	for name, c := range map[string]struct{ value, want string }{
-		"missing": {"", `"[no output recorded]"`},
-		"null":    {"null", `"[no output recorded]"`},
-		"empty":   {`""`, `""`},
-	} {
-		for i, version := range damage.Versions {
-			s := fromStore(t, i, unchanged)
-			call := lastOf(s.Messages[damage.OneCall].Parts, (*record.Part).IsTool)
-			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
-			result, err := Plan(s, Request{Latent: true})
+	for i, version := range damage.Versions {
+		s := fromStore(t, i, unchanged)
+		call := lastOf(s.Messages[damage.OneCall].Parts, (*record.Part).IsTool)
+		for name, c := range map[string]struct{ value, want string }{
+			"missing": {"", `"[no output recorded]"`},
+			"null":    {"null", `"[no output recorded]"`},
+			"empty":   {`""`, `""`},
+		} {
+			result, err := Plan(alter(t, s, &call.Record, c.value, []string{"state", "output"}), Request{Latent: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,6 +75,7 @@ func TestFixtureDamages(t *testing.T) {
 			return nil
 		}
 	}
+	healthy := fixture(t)
 	for _, c := range []struct {
 		name string
 		edit func(*record.Session) error
@@ -91,7 +92,7 @@ func TestFixtureDamages(t *testing.T) {
 		{"last answer of reasoning only", drop(goodbye), "R10", 1},
 		{"first prompt lost its parts", func(s *record.Session) error { s.Messages[0].Parts = nil; return nil }, "R16", 1},
 	} {
-		s := fixture(t)
+		s := healthy.Clone()
 		if err := c.edit(s); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -12,9 +12,10 @@ import (
 // TestRename: a part with an invalid id gets its former id and position again, and every version accepts the session.
 func TestRename(t *testing.T) {
 	for i, version := range damage.Versions {
-		healthy, _ := violationCounts(fromStore(t, i, unchanged), render.Profiles())
+		fixture := fromStore(t, i, unchanged)
+		healthy, _ := violationCounts(fixture, render.Profiles())
 		for _, prefix := range []string{"bad_", "part_", "txt_", "supermemory-"} {
-			s := fromStore(t, i, unchanged)
+			s := fixture.Clone()
 			m := &s.Messages[damage.Hello]
 			p := m.Parts[2]
 			m.Remove(p.Ref)

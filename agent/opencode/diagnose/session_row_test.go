@@ -183,6 +183,7 @@ func TestProjectRow(t *testing.T) {
 // TestProjectFile: a project's file with an unexpected value stops 1.1.53. A file that cannot be parsed, or whose value
 // is false in JavaScript, is not broken: the agent writes it again.
 func TestProjectFile(t *testing.T) {
+	s := fixture(t)
 	for data, broken := range map[string]bool{
 		`{"id":"global","worktree":"/","sandboxes":["/x"],"time":{}}`: false, `{"id":"global"}`: false, "\ufeff{\"id\":\"global\"}": false,
 		`{"id":"./global","sandboxes":0}`: false, `{"id":"global","sandboxes":[1],"time":"x"}`: false, `{"id":1,"id":"global"}`: false,
@@ -190,7 +191,6 @@ func TestProjectFile(t *testing.T) {
 		`{}`: true, `[]`: true, `5`: true, `"x"`: true, `true`: true, `{"id":"x"}`: true, `{"id":null}`: true,
 		`{"id":"global","sandboxes":"x"}`: true, `{"id":"global","sandboxes":{}}`: true, "\ufeff{\"id\":\"global\",\"sandboxes\":1e400}": true,
 	} {
-		s := fixture(t)
 		s.ProjectRow = change.Record{Ref: change.Ref{Kind: change.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
 		o := Options{Now: now, Version: "1.1.53"}
 		ds := diagnosed(s, o)

@@ -40,11 +40,11 @@ func idsOf(s *record.Session) (ids []string) {
 
 // TestSessionFile: 1.1.53 needs only the object with the times in the session's file.
 func TestSessionFile(t *testing.T) {
+	s := fixture(t)
 	for data, broken := range map[string]bool{
 		`{"id":"ses_1","time":{}}`: false, `{"time":{}}`: false, `{"id":5,"time":[]}`: false, "\ufeff{\"time\":{}}": false,
 		`{"id":"ses_1"}`: true, `{"time":null}`: true,
 	} {
-		s := fixture(t)
 		s.Info = change.Record{Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: s.ID}, Data: []byte(data), Mode: 0o644}
 		o := Options{Now: now, Version: "1.1.53"}
 		ds := diagnosed(s, o)

@@ -3,7 +3,6 @@ package render_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/jsonedit"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/encode"
@@ -130,6 +130,7 @@ func missing(path string) bool {
 // TestEmptyThinking: whether a signature of a wrong type makes a version fail depends on the text of the thinking: some
 // versions remove thinking without text first. The results are those of the real program.
 func TestEmptyThinking(t *testing.T) {
+	fixtures := loadFixtures(t)
 	for _, c := range []struct {
 		text, metadata string
 		want           [3]string
@@ -146,19 +147,16 @@ func TestEmptyThinking(t *testing.T) {
 		{` `, `{"redactedData":null}`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
 		{`hm`, `{"signature":null}`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
 	} {
-		for i, version := range damage.Versions {
-			got := fate(t, i, version, "reasoning", func(p map[string]any) {
-				p["text"], p["metadata"] = c.text, map[string]any{"anthropic": json.RawMessage(c.metadata)}
-			})
-			if got != c.want[i] {
-				t.Errorf("%s: reasoning %q with %s: %s, want %s", version, c.text, c.metadata, got, c.want[i])
-			}
+		got := fates(t, fixtures, "reasoning", map[string]string{"text": string(jsonedit.Quote(c.text)), "metadata": `{"anthropic":` + c.metadata + `}`})
+		if got != c.want {
+			t.Errorf("reasoning %q with %s: %s, want %s", c.text, c.metadata, got, c.want)
 		}
 	}
 }
 
 // TestCallMetadata: newer versions copy the members of a call's metadata, even if the metadata is not an object.
 func TestCallMetadata(t *testing.T) {
+	fixtures := loadFixtures(t)
 	for _, c := range []struct {
 		metadata string
 		want     [3]string
@@ -175,21 +173,38 @@ func TestCallMetadata(t *testing.T) {
 		{`{"a":[]}`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
 		{`{"a":{}}`, [3]string{damage.Alive, damage.Alive, damage.Alive}},
 	} {
-		for i, version := range damage.Versions {
-			got := fate(t, i, version, "tool", func(p map[string]any) { p["metadata"] = json.RawMessage(c.metadata) })
-			if got != c.want[i] {
-				t.Errorf("%s: a call with the metadata %s: %s, want %s", version, c.metadata, got, c.want[i])
-			}
+		if got := fates(t, fixtures, "tool", map[string]string{"metadata": c.metadata}); got != c.want {
+			t.Errorf("a call with the metadata %s: %s, want %s", c.metadata, got, c.want)
 		}
 	}
 }
 
-// fate edits the first part of a type in the first answer, and returns the predicted result of the next prompt.
-func fate(t *testing.T, i int, version, kind string, edit func(map[string]any)) string {
+// loadFixtures returns the fixtures of [damage.Versions].
+func loadFixtures(t *testing.T) (all []*record.Session) {
 	t.Helper()
-	s := knownDamage(t, i, func(s damage.Store) { s.Put(damage.Parts(s, damage.OneCall, kind)[0].Edit(edit)) })
-	if len(render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing}).Failures) > 0 {
-		return damage.Dead
+	for i := range damage.Versions {
+		all = append(all, knownDamage(t, i, func(damage.Store) {}))
 	}
-	return damage.Alive
+	return all
+}
+
+// fates sets members of the first part of a type in the first answer. It returns the predicted result of the next
+// prompt on each version.
+func fates(t *testing.T, fixtures []*record.Session, kind string, members map[string]string) (all [3]string) {
+	t.Helper()
+	for i, version := range damage.Versions {
+		s := fixtures[i].Clone()
+		parts := s.Messages[damage.OneCall].Parts
+		at := slices.IndexFunc(parts, func(p record.Part) bool { return p.Type == kind })
+		for name, raw := range members {
+			if err := parts[at].Set([]byte(raw), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all[i] = damage.Alive
+		if len(render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing}).Failures) > 0 {
+			all[i] = damage.Dead
+		}
+	}
+	return all
 }
