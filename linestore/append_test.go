@@ -23,6 +23,9 @@ func lineRef(id string) change.Ref {
 	return change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
 }
 
+// transcriptRef is the whole transcript as one record.
+var transcriptRef = change.Ref{Kind: change.KindSession, Session: "ses_1"}
+
 // appendOps returns ops that are made by appending: a line is replaced, and one is added.
 func appendOps(t *testing.T, root string) []change.Op {
 	t.Helper()
@@ -145,9 +148,7 @@ func TestInUse(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "the old lines are appended again") {
 		t.Errorf("the notes are %q, want one", notes)
 	}
-	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
-		t.Fatalf("Commit = %+v, %v", out, err)
-	}
+	mustCommit(t, s, staged)
 	if got, want := content(t, root), after+string(ops[0].Pre.Data)+"\n"; got != want {
 		t.Errorf("with force: %q, want %q", got, want)
 	}
@@ -359,13 +360,8 @@ func TestReplaceTranscript(t *testing.T) {
 		"empty":       func(string) string { return "" },
 	} {
 		root, before := rootEnding(t, endings["complete"])
-		s := mustOpen(t, root, linestore.Options{})
-		ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 		after := edit(before)
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, staged := mustPrepare(t, root, nil, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(before), Post: image(after)}}})
 		agentAppends(t, root, `{"id":"later"}`)
 		if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
 			t.Fatalf("%s: Commit = %+v, %v", name, out, err)
@@ -397,7 +393,7 @@ func TestTimeOfReplace(t *testing.T) {
 		root, before := rootEnding(t, endings["complete"])
 		post := image(strings.ReplaceAll(before, "a text", "another text"))
 		post.Time = c.time
-		op := change.Op{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: post}
+		op := change.Op{Ref: transcriptRef, Pre: image(before), Post: post}
 		s, st := mustPrepare(t, root, nil, change.Plan{Ops: []change.Op{op}, Fresh: c.fresh})
 		if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 			t.Fatalf("%s: Commit = %+v, %v", name, out, err)
@@ -415,8 +411,7 @@ func TestTimeOfReplace(t *testing.T) {
 func TestRead(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	s := mustOpen(t, root, linestore.Options{})
-	whole := change.Ref{Kind: change.KindSession, Session: "ses_1"}
-	images, err := s.Read(t.Context(), []change.Ref{lineRef("prt_12"), whole, lineRef("none"), lineRef("msg_1")})
+	images, err := s.Read(t.Context(), []change.Ref{lineRef("prt_12"), transcriptRef, lineRef("none"), lineRef("msg_1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,7 +487,7 @@ func TestRefusedPlans(t *testing.T) {
 	for name, ops := range map[string][]change.Op{
 		"other key":    {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},
 		"two lines":    {{Ref: lineRef("new"), Post: image("{\"id\":\"new\"}\n{}")}},
-		"whole, lines": {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
+		"whole, lines": {{Ref: transcriptRef, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
 		"no such file": {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_2"}, Pre: image("a"), Post: image("b")}},
 	} {
 		if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
@@ -542,9 +537,7 @@ func TestUndoKeepsForeignLines(t *testing.T) {
 				if err != nil {
 					return st, err
 				}
-				if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
-					t.Fatalf("Commit = %v, %v", out, err)
-				}
+				mustCommit(t, s, st)
 				return st, s.Discard(t.Context(), st)
 			}
 			st, err := apply(change.Plan{Ops: appendOps(t, root)[:1]})

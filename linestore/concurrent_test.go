@@ -27,6 +27,13 @@ func mustPrepare(t *testing.T, root string, step func(string) error, p change.Pl
 	return s, st
 }
 
+func mustCommit(t *testing.T, s *linestore.Store, st change.Staged) {
+	t.Helper()
+	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v", out, err)
+	}
+}
+
 func overwrite(t *testing.T, root, text string) {
 	t.Helper()
 	if err := os.WriteFile(file(root), []byte(text), 0o600); err != nil {
@@ -170,7 +177,7 @@ func TestStagedDurably(t *testing.T) {
 	mustPrepare(t, root, func(call string) error {
 		last = call
 		return nil
-	}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}}})
+	}, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(before), Post: image("")}}})
 	if !strings.HasPrefix(last, "barrier .mend/own/1 ") {
 		t.Errorf("the last call of Prepare is %q", last)
 	}
@@ -199,7 +206,6 @@ func TestCarryOver(t *testing.T) {
 		t.Skip("a file that another program has open is not replaced")
 	}
 	const a, b = `{"id":"first"}`, `{"id":"second"}`
-	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	for k, hit := 0, true; hit; k++ {
 		for torn := 0; torn <= len(a); torn++ {
 			root, before := rootEnding(t, endings["complete"])
@@ -216,7 +222,7 @@ func TestCarryOver(t *testing.T) {
 					return f.Step(call)
 				}
 				return nil
-			}, change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
+			}, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(before), Post: image(after)}}})
 			_, err := s.Commit(t.Context(), st)
 			hit = f.Hit()
 			if hit && strings.HasPrefix(f.Calls[k], "carry over") && !strings.Contains(content(t, root), a) && torn > 0 {
@@ -280,10 +286,8 @@ func TestCarriedOverLine(t *testing.T) {
 			}
 			appendRaw(t, root, c.wrote)
 			return os.Chtimes(file(root), oldTime, oldTime)
-		}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(c.before), Post: image(c.after)}}})
-		if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
-			t.Fatalf("Commit = %+v, %v", out, err)
-		}
+		}, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(c.before), Post: image(c.after)}}})
+		mustCommit(t, s, st)
 		if got := content(t, root); got != c.want {
 			t.Errorf("%q with %q: %q, want %q", c.after, c.wrote, got, c.want)
 		}
@@ -340,9 +344,7 @@ func TestIsOwn(t *testing.T) {
 			if c.refused {
 				return
 			}
-			if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
-				t.Fatalf("Commit = %+v, %v", out, err)
-			}
+			mustCommit(t, s, st)
 			want := before + old + "\n"
 			if c.removed {
 				want = strings.TrimSuffix(before, repaired+"\n")
@@ -375,7 +377,7 @@ func TestCarriedOverOnce(t *testing.T) {
 			return storetest.ErrFault
 		}
 		return nil
-	}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image(after)}}})
+	}, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(before), Post: image(after)}}})
 	if _, err := s.Commit(t.Context(), st); !errors.Is(err, storetest.ErrFault) {
 		t.Fatalf("Commit = %v", err)
 	}

@@ -20,9 +20,7 @@ func TestReserve(t *testing.T) {
 		}
 		return nil
 	}, change.Plan{Ops: []change.Op{{Ref: lineRef("new"), Post: image(`{"id":"new","text":"` + strings.Repeat("x", size) + `"}`)}}})
-	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
-		t.Fatalf("Commit = %+v, %v", out, err)
-	}
+	mustCommit(t, s, st)
 	if info.Size >= size || info.Blocks*512 < size {
 		t.Errorf("before the write the transcript has %d bytes in %d blocks", info.Size, info.Blocks)
 	}

@@ -70,7 +70,7 @@ func Findings(n int) (all []mend.Finding) {
 	return all
 }
 
-// Entries returns n entries of every kind, the last one of an older version.
+// Entries returns n entries of every kind, some of them as an older version wrote them.
 func Entries(n int) (all []change.Entry) {
 	for i := range n {
 		h := Head(i)
