@@ -278,13 +278,32 @@ func (g growth) measure(t *testing.T, n int) (all []cost) {
 	return all
 }
 
-// A cost is the number of allocations of a function, their bytes, and how many of the bytes it holds: the maximum that
-// is in use at four collections in a row.
+// A cost is the number of allocations of a function, their bytes, and how many of the bytes it holds.
 type cost struct{ calls, bytes, held int }
 
-func measureCost(do func()) cost {
+// measureCost returns the cost of do. The bytes it holds are measured if [storetest.AllCases]: that takes several
+// collections. Otherwise none runs, so that pools are as empty in each measurement.
+func measureCost(do func()) (c cost) {
 	runtime.GC()
 	runtime.GC()
+	allocations := func() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		c.calls, c.bytes = int(after.Mallocs-before.Mallocs), int(after.TotalAlloc-before.TotalAlloc)
+	}
+	if storetest.AllCases() {
+		c.held = heldBytes(allocations)
+		return c
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	allocations()
+	return c
+}
+
+// heldBytes calls do and returns how many bytes it holds: the maximum that is in use at four collections in a row.
+func heldBytes(do func()) int {
 	var live []uint64
 	var over atomic.Bool
 	done := make(chan struct{})
@@ -299,11 +318,8 @@ func measureCost(do func()) cost {
 		live = append(live, m[0].Value.Uint64())
 		runtime.SetFinalizer(new([16]byte), func(*[16]byte) { sample() })
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	sample()
 	do()
-	runtime.ReadMemStats(&after)
 	over.Store(true)
 	for ended := false; !ended; {
 		runtime.GC()
@@ -319,7 +335,7 @@ func measureCost(do func()) cost {
 			held = max(held, slices.Min(live[i-3:i+1]))
 		}
 	}
-	return cost{int(after.Mallocs - before.Mallocs), int(after.TotalAlloc - before.TotalAlloc), int(held - live[0])}
+	return int(held - live[0])
 }
 
 // A growthHome is a home folder with stores.
