@@ -22,7 +22,7 @@ import (
 // reverts the top of the stack, byte for byte, until the store has its original state. MEND_UNDO_SEEDS is the
 // number of sequences, and MEND_UNDO_SEED selects a single one.
 func TestUndoStack(t *testing.T) {
-	seeds := storetest.Count(10_000, 60)
+	seeds := storetest.Count(10_000, 12)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
 		seeds = n
 	}
