@@ -48,6 +48,10 @@ func runWithMend(m *testing.M) (code int) {
 	if storetest.IsChild() {
 		return m.Run()
 	}
+	if os.Getenv(secondKey) != "" {
+		storetest.InMemory()
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "mend-test-")
 	if err != nil {
 		panic(err)
@@ -71,7 +75,44 @@ func runWithMend(m *testing.M) (code int) {
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}
+	if isWholeRun() {
+		return runInTwo(m)
+	}
 	return m.Run()
+}
+
+// Most tests set the folder and the variables of their process, so they cannot run in parallel. In a whole run a second
+// process, in which secondKey is set, therefore runs secondTests: about half of the work.
+const (
+	secondKey   = "MEND_TEST_SECOND"
+	secondTests = "^(TestStories|TestDatabaseStories|TestUndo.*)$"
+)
+
+// isWholeRun reports whether this run selects no tests, writes no file, and its result is not cached.
+func isWholeRun() bool {
+	flag.Parse()
+	whole := true
+	flag.Visit(func(f *flag.Flag) {
+		whole = whole && slices.Contains([]string{"test.count", "test.paniconexit0", "test.parallel", "test.shuffle", "test.timeout", "test.v"}, f.Name)
+	})
+	return whole
+}
+
+func runInTwo(m *testing.M) (code int) {
+	var out bytes.Buffer
+	second := exec.Command(os.Args[0], append(os.Args[1:], "-test.run="+secondTests)...)
+	second.Env = append(os.Environ(), secondKey+"=1")
+	second.Stdout, second.Stderr = &out, &out
+	err := errors.Join(flag.Set("test.skip", secondTests), second.Start())
+	if err != nil {
+		panic(err)
+	}
+	code = m.Run()
+	if err := second.Wait(); err != nil {
+		code = 1
+	}
+	fmt.Printf("%s", bytes.TrimSuffix(out.Bytes(), []byte("PASS\n")))
+	return code
 }
 
 // emptyHome makes a folder the home folder. What tests of the real agents fetch, and what Go builds, stays where it is.
