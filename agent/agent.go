@@ -207,9 +207,8 @@ type KeptFiles interface {
 	CountUnrestorable(ctx context.Context, archive change.Ref) (int64, error)
 	// CheckKept returns an error if any content that ops removed is not kept.
 	CheckKept(ctx context.Context, ops []change.Op) error
-	// Sweep removes the content of unneeded ops, except what needed ops have too, and returns its size in bytes. With
-	// dry it removes nothing.
-	Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (int64, error)
+	// Sweep removes the content of unneeded ops, except what needed ops have too, and returns its size in bytes.
+	Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (int64, error)
 }
 
 // A Relocation is a session with the existing folder that it should belong to.

@@ -150,7 +150,9 @@ func TestForgedKeys(t *testing.T) {
 		"bysession added":   {put(bucketBySession, sessionKey([]byte("x"), 1)), "bysession has 10 keys, want 9"},
 		"bysession removed": {del(bucketBySession, sessionKey([]byte("ses_1"), 1)), "bysession lacks the key"},
 		"event removed":     {del(bucketEvents, boltfile.U64(4)), "want event 4"},
-		"event repeated":    {func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, boltfile.U64(4), boltfile.U64(5)) }, "event 5 is not an event"},
+		"event repeated": {func(j *Journal, w *writer) error {
+			return copyKey(j, w, bucketEvents, boltfile.U64(4), boltfile.U64(5))
+		}, "event 5 is not an event"},
 		"meta added":        {put(bucketMeta, []byte("x")), "meta has a key"},
 		"ref added":         {put(bucketRefs, blobID{kind: blobImage}.key(1)), "is missing"},
 		"ref of another":    {refOfAnother, "refs has 1 keys too many"},
@@ -209,13 +211,13 @@ func addTotals(begun, pending uint64) func(*Journal, *writer) error {
 }
 
 // refOfAnother adds a reference of the pending entry to the image of another one.
-func refOfAnother(_ *Journal, w *writer) error {
+func refOfAnother(j *Journal, w *writer) error {
 	keys, err := w.Keys(bucketImages, nil, 2)
 	if err != nil {
 		return err
 	}
 	id := blobID{kind: blobImage, hash: hash(keys[0])}
-	if _, ok, err := w.Get(bucketRefs, id.key(9)); ok || err != nil {
+	if _, ok, err := j.snap().Get(bucketRefs, id.key(9)); ok || err != nil {
 		id.hash = hash(keys[1])
 	}
 	return w.Put(bucketRefs, id.key(9), nil)
@@ -231,8 +233,8 @@ func delFirst(bucket string) func(*Journal, *writer) error {
 	}
 }
 
-func copyKey(w *writer, bucket string, from, to []byte) error {
-	v, _, err := w.Get(bucket, from)
+func copyKey(j *Journal, w *writer, bucket string, from, to []byte) error {
+	v, _, err := j.snap().Get(bucket, from)
 	if err != nil {
 		return err
 	}

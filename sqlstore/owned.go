@@ -110,10 +110,9 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 }
 
 // Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops also
-// use, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it
-// removes nothing.
-func (o *Owned) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
-	return o.whole.Sweep(ctx, needed, unneeded, dry)
+// use, and returns their size in bytes. It also removes files that a killed process has built.
+func (o *Owned) Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (freed int64, err error) {
+	return o.whole.Sweep(ctx, needed, unneeded)
 }
 
 // CheckKept returns an error unless everything that ops removed is kept complete beside the database.

@@ -184,17 +184,15 @@ func TestTreesRefused(t *testing.T) {
 		for _, ref := range treeRefs {
 			ops = append(ops, change.OpInfo{Ref: ref})
 		}
-		if freed, err := s.Sweep(t.Context(), ops, ops, false); freed != 0 || err != nil {
+		if freed, err := s.Sweep(t.Context(), ops, ops); freed != 0 || err != nil {
 			t.Errorf("Sweep of folders that are needed freed %d bytes, %v", freed, err)
 		}
-		if freed, err := s.Sweep(t.Context(), nil, nil, false); freed != 0 || err != nil {
+		if freed, err := s.Sweep(t.Context(), nil, nil); freed != 0 || err != nil {
 			t.Errorf("Sweep without ops freed %d bytes, %v", freed, err)
 		}
-		for _, dry := range []bool{true, false} {
-			freed, err := s.Sweep(t.Context(), nil, ops, dry)
-			if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) || err != nil {
-				t.Errorf("Sweep freed %d bytes of %q, %v", freed, before, err)
-			}
+		freed, err := s.Sweep(t.Context(), nil, ops)
+		if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) || err != nil {
+			t.Errorf("Sweep freed %d bytes of %q, %v", freed, before, err)
 		}
 		return nil
 	}))

@@ -77,7 +77,7 @@ func TestRestoreAsideCut(t *testing.T) {
 		next := open(t, h, folder)
 		_, recoverErr := next.Recover(t.Context(), false)
 		discardErr := discard()
-		_, sweepErr := next.Sweep(t.Context(), false)
+		_, sweepErr := next.Sweep(t.Context())
 		if err := errors.Join(recoverErr, discardErr, sweepErr); err != nil {
 			t.Errorf("cut at call %d: %v", cut, err)
 		}

@@ -201,12 +201,9 @@ func (a *Area) Find(name string) (found []Place, err error) {
 }
 
 // Sweep removes the content that the owner keeps for unneeded ops, except what needed ops also use, and returns its
-// size in bytes. Content that belongs to no op stays. If dry is set, it removes nothing.
-func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
-	if !dry {
-		err = a.SweepBuilt()
-	}
-	if err != nil || a.Owner == builder { // there is no journal
+// size in bytes. Content that belongs to no op stays.
+func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (freed int64, err error) {
+	if err := a.SweepBuilt(); err != nil || a.Owner == builder { // there is no journal
 		return 0, err
 	}
 	remove := map[string]bool{}
@@ -234,12 +231,12 @@ func (a *Area) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry 
 			continue
 		}
 		var t Tree
-		if t, err = a.Tree(ctx, a.Kept(name)); err == nil && !dry {
+		if t, err = a.Tree(ctx, a.Kept(name)); err == nil {
 			err = a.removeAll(own, name)
 		}
 		freed += t.Bytes
 	}
-	if err != nil || dry {
+	if err != nil {
 		return freed, err
 	}
 	return freed, a.RemoveEmpty(a.OwnerDir())

@@ -96,15 +96,14 @@ func (w Writer) Discard(context.Context, change.Staged) error {
 }
 
 // Sweep removes the files beside the store that the owner keeps for unneeded ops, except those that needed ops also
-// use, and returns their size in bytes. It also removes files that a killed process has built. If dry is set, it
-// removes nothing.
-func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo, dry bool) (freed int64, err error) {
+// use, and returns their size in bytes. It also removes files that a killed process has built.
+func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (freed int64, err error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
 		return 0, err
 	}
 	defer a.Close()
-	return a.Sweep(ctx, needed, unneeded, dry)
+	return a.Sweep(ctx, needed, unneeded)
 }
 
 // CheckKept returns an error unless everything that ops removed is kept complete beside the store.

@@ -43,7 +43,7 @@ func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error)
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	return IgnoreStop(walker{s: s, from: from, item: func(it Item) error {
+	return ignoreStop(walker{s: s, from: from, item: func(it Item) error {
 		if !bytes.HasPrefix(it.Key, prefix) {
 			return ErrStop
 		}
@@ -54,8 +54,8 @@ func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error)
 	}}.walk(p, nil, 0))
 }
 
-// IgnoreStop returns err, or nil if err is [ErrStop].
-func IgnoreStop(err error) error {
+// ignoreStop returns err, or nil if err is [ErrStop].
+func ignoreStop(err error) error {
 	if errors.Is(err, ErrStop) {
 		return nil
 	}

@@ -196,9 +196,6 @@ func (w *Tx) bucket(name string, key []byte) (*bolt.Bucket, error) {
 	return b, nil
 }
 
-// Get returns the value of a key before the transaction, and whether the bucket had the key.
-func (w *Tx) Get(bucket string, key []byte) ([]byte, bool, error) { return w.snap.Get(bucket, key) }
-
 // Put writes a value with its checksum.
 func (w *Tx) Put(name string, key, val []byte) error {
 	return w.putSealed(name, key, Seal(name, key, val))

@@ -26,7 +26,6 @@ type Policy struct {
 // Freed counts what was removed.
 type Freed struct {
 	States int
-	Blobs  int
 	Bytes  int64 // compressed size of the blobs
 	Left   int64 // size of the remaining blobs
 }
@@ -370,6 +369,6 @@ func (k *Keep) sweep(ctx context.Context, needed map[hash]int, freed *Freed) err
 		if err != nil {
 			return err
 		}
-		freed.Blobs, freed.Bytes = freed.Blobs+len(keys), freed.Bytes+size
+		freed.Bytes += size
 	}
 }

@@ -102,7 +102,7 @@ func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, e
 			return nil, err
 		}
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // do not create a journal
-			_, err := c.Sweep(ctx, false) // the files of a process that was killed before its first change
+			_, err := c.Sweep(ctx) // the files of a process that was killed before its first change
 			return nil, err
 		}
 	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {

@@ -11,8 +11,8 @@ import (
 
 // Sweep removes files beside the store that no entry of the journal needs, and returns their size in bytes: files moved
 // away by forgotten entries, staged files, and files built by a killed process. It keeps moved files without an entry:
-// the journal may be an older copy, and the newer one needs them. If dry is set, it removes nothing.
-func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
+// the journal may be an older copy, and the newer one needs them.
+func (c *Store) Sweep(ctx context.Context) (freed int64, err error) {
 	id, err := c.journal.ID()
 	if err != nil {
 		return 0, err
@@ -34,10 +34,10 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 		if files == nil {
 			return nil
 		}
-		freed, err = files.Sweep(ctx, needed, unneeded, dry)
+		freed, err = files.Sweep(ctx, needed, unneeded)
 		return err
 	}
-	if id == "" || dry {
+	if id == "" {
 		err = c.journal.read(sweep)
 		return freed, err
 	}

@@ -271,7 +271,7 @@ func Sweep(ctx context.Context, env *Env) (freed int64, err error) {
 		n := int64(0)
 		c, errOne := env.OpenAt(path)
 		if errOne == nil {
-			n, errOne = c.Sweep(ctx, false)
+			n, errOne = c.Sweep(ctx)
 		}
 		gone := errors.Is(errOne, mend.ErrNoStore) || errors.Is(errOne, fs.ErrNotExist) && path != env.Opt.Store
 		if freed += n; errOne != nil && !gone { // the files beside a missing store are gone, too
