@@ -181,6 +181,8 @@ type Reader interface {
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is not a database.
 	Holders(ctx context.Context) ([]string, error)
+	// CheckFree returns an error that names the processes of Holders.
+	CheckFree(ctx context.Context) error
 	// BuildAside creates the file of a session beside the store with write. It returns the op that moves the file into
 	// place, of the kind [change.KindTranscript], and a function that removes the file unless that op was applied. With
 	// dry it writes nothing, but the op describes the file. The error wraps [errors.ErrUnsupported] if a session is not

@@ -43,6 +43,7 @@ func (base) ListAbandoned(string) ([]string, error)                   { return n
 func (base) SameRepository(context.Context, change.Head, string) bool { return false }
 func (base) Reclaim(context.Context) (before, after int64, err error) { return 0, 0, nil }
 func (base) Holders(context.Context) ([]string, error)                { return nil, nil }
+func (base) CheckFree(context.Context) error                          { return nil }
 func (base) KeptFiles(string) KeptFiles                               { return nil }
 
 func (base) CountMissing(_, _ []change.Record, _ map[change.Ref]bool) Lack {

@@ -43,6 +43,7 @@ type records interface {
 	Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error)
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	Holders(ctx context.Context) ([]string, error)
+	CheckFree(ctx context.Context) error
 	KeptFiles(journal string) agent.KeptFiles
 	Held(ctx context.Context) (time.Time, error)
 	// FindsHolders reports whether Held finds every process that uses the store.

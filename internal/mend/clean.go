@@ -59,14 +59,12 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 		return agent.Cleaned{}, err
 	}
 	seen := c.newestEvent()
-	holders, err := c.store.Holders(ctx)
-	if err == nil && len(holders) > 0 && !r.DryRun {
-		err = fail.New(fail.Refused, "nothing was changed. End that program, then run the command again",
-			"%s: %s has the database open", c.ID().Root, strings.Join(holders, " and "))
+	if !r.DryRun {
+		if err := c.store.CheckFree(ctx); err != nil {
+			return agent.Cleaned{}, err
+		}
 	}
-	if err != nil {
-		return agent.Cleaned{}, err
-	}
+	var err error
 	for _, h := range r.Sessions {
 		if h.Ref.Kind != change.KindSession {
 			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own",
