@@ -150,6 +150,9 @@ func (s *store) CheckAccess(inUse bool) error {
 	if err := db.CheckWritable(); err != nil {
 		return fmt.Errorf("%s answers no prompt, because it cannot write to its database: %w", s.title, err)
 	}
+	if err := db.CheckRoom(); err != nil {
+		return fmt.Errorf("%s may answer no prompt: %w", s.title, err)
+	}
 	return nil
 }
 

@@ -103,6 +103,13 @@ func TestCase13FullAtStaging(t *testing.T) {
 		sb := newSandbox(t, version, dir)
 		before := sb.snapshot()
 		free := fillDisk(t, data)
+		if version != damage.Versions[0] {
+			for _, verb := range []string{"scan", "status"} {
+				a := sb.mustExit(frame.ExitUnusable, verb)
+				sb.wantOutput(a, "OpenCode may answer no prompt: ")
+				sb.wantOutput(a, "a prompt needs up to")
+			}
+		}
 		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
 		sb.wantOutput(a, "no space left")
 		sb.wantOutput(a, "free some space there")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,11 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	}
 	s.damaged.Store(damage)
 	return err
+}
+
+// CheckRoom returns an error if the disk has too little room for a prompt.
+func (s *Store) CheckRoom() error {
+	return sqlstore.CheckSpace(filepath.Dir(s.ID().Root), 0, "a prompt needs")
 }
 
 // Reclaim implements [agent.Store]. It overwrites the file with what it reads, so the -wal must belong to the
