@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestRemoveManyHooks: the hooks of many events are removed in one pass. Other JSON stays as it is.
+// TestRemoveManyHooks: the hooks of many events are removed in one pass. Other JSON is not changed.
 func TestRemoveManyHooks(t *testing.T) {
 	settingsWith := func(n int) []byte {
 		var events []string

@@ -195,7 +195,7 @@ func TestStubs(t *testing.T) {
 }
 
 // TestTornLine: a torn line is lost content if it was a prompt, an answer or a result. For a prompt nothing else shows
-// this if its answer came within the 5 seconds in which 2.1 joins records. Any other torn line is a note.
+// this if its answer came within 5 seconds, because 2.1 then joins the records. Any other torn line is a note.
 func TestTornLine(t *testing.T) {
 	lines := claude.New().Lines
 	prompt := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"type":"user"`)) })

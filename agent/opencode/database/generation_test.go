@@ -30,7 +30,7 @@ func TestNewerGeneration(t *testing.T) {
 		{"session_v2", []string{"CREATE TABLE session_v2 (id TEXT)"}, "table session_v2", -1},
 		{"message_v3", []string{"CREATE TABLE message_v3 (id TEXT)"}, "table message_v3", -1},
 		{"tables of 1.18", []string{"CREATE TABLE IF NOT EXISTS session_message (id TEXT)", "CREATE TABLE IF NOT EXISTS session_input (id TEXT)"}, "", 0},
-		{"a session left behind", []string{
+		{"a session that was not imported", []string{
 			"CREATE TABLE session_v2 (id TEXT)", "INSERT INTO session_v2 SELECT id FROM session",
 			"CREATE TEMP TABLE one AS SELECT * FROM session", "UPDATE one SET id = 'ses_later', title = 'A later one'", "INSERT INTO session SELECT * FROM one",
 		}, "(table session_v2)", 1},

@@ -30,7 +30,7 @@ func migrate(t *testing.T, path string, n, rows int) {
 	}
 }
 
-// fault returns why a database is damaged, "" if it is not.
+// fault returns why a database is damaged, "" if it is healthy.
 func fault(t *testing.T, path string) string {
 	t.Helper()
 	s, err := Open(path, Options{})
@@ -92,7 +92,7 @@ func TestMigrations(t *testing.T) {
 // noVersion is the error of a salvage for a schema that it cannot complete.
 const noVersion = "mend does not know its version"
 
-// TestMigratedSchemaLost: the columns of a migrated table have another order than those of a new table. A salvage finds
+// TestMigratedSchemaLost: a migrated table has its columns in another order than a new table. A salvage finds
 // out the order if the schema is lost.
 func TestMigratedSchemaLost(t *testing.T) {
 	storetest.Long(t)

@@ -29,7 +29,7 @@ func TestBusy(t *testing.T) {
 		name string
 		s    *record.Session
 		now  int64
-		held int64 // when the oldest process was started, in milliseconds; 0: there is none
+		held int64 // when the oldest process was started, in milliseconds; 0: no process
 		want bool
 	}{
 		{"no answer", build(user(hi)), 1000, 1, false},

@@ -240,7 +240,7 @@ func TestUncompact(t *testing.T) {
 	}
 }
 
-// TestUncompactRefused: a compaction is not removed if there is none, if it is unfinished, or if the session would be
+// TestUncompactRefused: Uncompact refuses a session without a finished compaction, and one that would then be
 // too large. Trim makes room.
 func TestUncompactRefused(t *testing.T) {
 	if _, err := uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {

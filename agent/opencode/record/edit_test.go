@@ -38,11 +38,11 @@ func TestInjectText(t *testing.T) {
 	}
 	for _, id := range []string{"", "../x", ".x", strings.Repeat("x", change.MaxID+1)} {
 		if s.InjectText(m, id, "held") {
-			t.Errorf("InjectText takes the id %q", id)
+			t.Errorf("InjectText accepts the id %q", id)
 		}
 	}
 	if s.InjectText(m, "prt_i10", "held") {
-		t.Error("InjectText takes the id of another part")
+		t.Error("InjectText accepts the id of another part")
 	}
 }
 

@@ -38,7 +38,7 @@ func (b *builder) message(m fields, parts ...fields) {
 	b.Messages = append(b.Messages, msg)
 }
 
-// newRecord returns a record as it is stored in a file.
+// newRecord returns a record in the form of a file.
 func newRecord(ref change.Ref, f fields) change.Record {
 	f["id"], f["sessionID"], f["messageID"] = ref.ID(), ref.Session, ref.Message
 	if ref.Kind == change.KindMessage {

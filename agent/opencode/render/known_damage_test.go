@@ -128,7 +128,7 @@ func missing(path string) bool {
 }
 
 // TestEmptyThinking: whether a signature of a wrong type makes a version fail depends on the text of the thinking: some
-// versions remove thinking without text first. The results are those of the real program.
+// versions remove thinking without text first. The results are from the real program.
 func TestEmptyThinking(t *testing.T) {
 	fixtures := loadFixtures(t)
 	for _, c := range []struct {

@@ -25,8 +25,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// otherVersions are versions to observe besides those of the fixtures.
-var otherVersions = flag.String("versions", "", "observe these versions of the agent, separated by commas; VERSION=PROFILE takes the profile of another")
+// otherVersions are versions to observe besides the versions of the fixtures.
+var otherVersions = flag.String("versions", "", "observe these versions of the agent, separated by commas; VERSION=PROFILE uses the profile of another")
 
 // matrix is the file for the table of predictions and results.
 var matrix = flag.String("matrix", "", "write the matrix to this file")

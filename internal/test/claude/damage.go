@@ -403,8 +403,8 @@ var Damages = []Damage{
 	{Name: "preserved messages named by their ends", Shape: "compaction", Apply: record(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })},
 
 	// A second process continues after a prompt from before the compaction.
-	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, last101) }},
-	{Name: "two processes, one compacts and the other goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
+	{Name: "two processes, one compacts and continues", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, last101) }},
+	{Name: "two processes, one compacts and the other continues", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
 	{Name: "a note after the compaction hangs before it", Shape: "compaction", Apply: noteBefore},
 	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: all(nothingPreserved, noteBefore)},
 	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: all(nothingPreserved, childOf(context14, answer15))},
@@ -623,8 +623,8 @@ var Damages = []Damage{
 		parent(prompt3, unknownID)(t)
 	}},
 	{Name: "blank text in an answer", Apply: block(answer3, func(b map[string]any) { b["text"] = " \n" })},
-	{Name: "image that is none", Apply: media("image", "image/png", "bm90IGFuIGltYWdl")},
-	{Name: "image that is none, in a result", Apply: result([]any{fileBlock("image", "image/png", "bm90IGFuIGltYWdl")})},
+	{Name: "image that is a text", Apply: media("image", "image/png", "bm90IGFuIGltYWdl")},
+	{Name: "image that is a text, in a result", Apply: result([]any{fileBlock("image", "image/png", "bm90IGFuIGltYWdl")})},
 	{Name: "image of another type", Apply: media("image", "image/jpeg", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")},
 	{Name: "image over 8,000 pixels", Apply: media("image", "image/gif", wideImage)},
 	{Name: "image over 8,000 pixels, in a result", Apply: result([]any{fileBlock("image", "image/gif", wideImage)})},
@@ -661,7 +661,7 @@ func BrokenSubagent() []byte {
 // everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes", "killed in a call",
-	"empty prompt", "thinking after the text", "large image in an early prompt", "result twice", "image that is none", "signature of another account",
+	"empty prompt", "thinking after the text", "large image in an early prompt", "result twice", "image that is a text", "signature of another account",
 	"stray prompt at the end", "empty", "NUL bytes", "half a record", "a prompt", "an answer alone", "a compaction alone", "metadata",
 }
 

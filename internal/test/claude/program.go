@@ -27,7 +27,7 @@ const key = "x"
 // Timeout is how long a prompt may take, even on a busy machine.
 const Timeout = 4 * time.Minute
 
-// A Home is a temporary home directory in which Claude Code knows no provider but a test
+// A Home is a temporary home directory in which Claude Code knows only one provider, a test
 // endpoint.
 type Home struct {
 	t      testing.TB

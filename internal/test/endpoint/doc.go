@@ -5,7 +5,7 @@
 // It imports nothing of mend. Read [New] and [Check] first.
 //
 // A test starts a [Server], lets a program send requests to it, and reads these from [Server.Calls]. [Check]
-// checks a request to Anthropic without a server, [Refused] one to the others. The rules are those of
+// checks a request to Anthropic without a server, [Refused] one to the others. The rules are listed in
 // docs/providers.md, one function each, in a table for each API; the server also limits the size of requests.
 // They share no code and no table with package provider, so that tests can compare the two.
 //
@@ -38,7 +38,7 @@
 //
 // The paths of the other APIs begin with the name of a setting, such as /openai or /kimi, which determines
 // the rules. A provider remembers what it issued: encrypted reasoning, items and signatures belong to an
-// account. [Known] has those of an existing store, and [Server.SetAccount] switches to another account.
+// account. [Known] has the issued content of an existing store, and [Server.SetAccount] switches to another account.
 //
 // Signatures of Anthropic are made with a fixed key, so that a thinking block of one server is valid for a
 // later one.

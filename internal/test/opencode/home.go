@@ -29,7 +29,7 @@ type Home struct {
 
 	program string // the name of the program: opencode, or kilo
 
-	vars []string // environment variables besides those of every home
+	vars []string // environment variables of this home only
 }
 
 // New creates a temporary home for the executable that [Install] returned. Its only model reads images and

@@ -219,7 +219,7 @@ func CopyRows(from, to, session string) error {
 	return errors.Join(db.Exec(exchangeScript(from, session, "", "")), db.Close())
 }
 
-// exchangeScript returns the statements that replace the rows of a database by those of the database in from,
+// exchangeScript returns the statements that replace the rows of a database by the rows of the database in from,
 // which has one session. The session gets an id and, instead of the directory was, the directory dir.
 func exchangeScript(from, id, previous, dir string) string {
 	script := []string{

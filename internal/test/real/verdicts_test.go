@@ -78,7 +78,7 @@ func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string 
 	return all
 }
 
-// TestVerdicts: the findings in all conversations are those of the golden file, and those that truth.tsv has from the
+// TestVerdicts: the findings in all conversations equal the golden file, and the damage that truth.tsv has from the
 // real programs.
 func TestVerdicts(t *testing.T) {
 	found := map[string][]string{}
