@@ -25,14 +25,10 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	entries := storetest.Count(50, 5)
-	if testing.Short() {
-		entries = 5
-	}
 	f := &fixture{dir: storetest.FastDir(t)}
 	j := mustOpen(t, f.dir, Options{Now: testClock()})
 	fillJournal(t, j)
-	for i := range entries {
+	for i := range storetest.Count(50, 5) {
 		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 40)}})
 	}
 	mustVerify(t, j)

@@ -136,9 +136,7 @@ func TestBlockLog(t *testing.T) {
 
 // TestBlockLogControls: the block log detects the deliberate bugs that power cuts detect.
 func TestBlockLogControls(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	scenarios := map[string]scenario{
 		"outcome before the barrier": repairWithFreeSpace(tree),
 		"no sync at open":            recovery(tree, "begun", lastJournalSync),

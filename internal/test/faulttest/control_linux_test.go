@@ -62,9 +62,7 @@ func onDisk(s scenario, f sweepFault) func(*testing.T, binaries) *sweepResult {
 
 // TestControls: the tests of this package detect every deliberate bug. Otherwise they would prove nothing.
 func TestControls(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, c := range controls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

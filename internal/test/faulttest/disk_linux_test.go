@@ -214,9 +214,7 @@ func powerCutVerbs(k kind) []scenario {
 // eachPowered runs a test of power cuts on every file system with every verb.
 func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 	t.Helper()
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, fs := range filesystems() {
 		for _, s := range append(powerCutVerbs(tree), powerCutVerbs(sqlite)...) {
 			t.Run(fmt.Sprintf("%s/%s/%s", fs.name, s.kind, s.name), func(t *testing.T) {

@@ -17,9 +17,7 @@ import (
 // TestEqualCuts: the same cut leaves the same bytes, although the journal has times and a random id, and a -wal random salts.
 // Otherwise no state would equal one that was checked before.
 func TestEqualCuts(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the inputs cannot be fixed on " + runtime.GOARCH)
 	}

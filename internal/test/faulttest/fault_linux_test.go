@@ -43,6 +43,14 @@ func errnoName(e syscall.Errno) string {
 // level returns how much is tested: "" in a plain run, otherwise "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
+// needLevel skips a test of the real mend in a plain run.
+func needLevel(t *testing.T) {
+	t.Helper()
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+}
+
 func sweepFaults() []sweepFault {
 	switch level() {
 	case "sample", "full":
@@ -59,9 +67,6 @@ func sweepFaults() []sweepFault {
 }
 
 func scenarios() []scenario {
-	if level() == "" {
-		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines), repairFirst(rollouts), setAside(sqlite), setAside(lines)}
-	}
 	if level() != "torture" {
 		return slices.Concat(all(tree), all(sqlite), all(lines), codexVerbs(), []scenario{repairFirst(newest), undo(newest), cleanEvents(), cleanSnapshots(), salvage(), undoSalvage()})
 	}
@@ -71,9 +76,7 @@ func scenarios() []scenario {
 // TestFaultAtEveryCall: if a verb is killed at any call, or the call fails, the store is as before the change or as after it
 // when it is recovered, as the journal says.
 func TestFaultAtEveryCall(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()

@@ -51,9 +51,7 @@ func (sb *sandbox) differing(before, after bool) string {
 // TestForeignWrites: if another program writes at any call of a repair, which then continues or is killed, none of its bytes
 // is lost, and the other records are all as before or all as after the change.
 func TestForeignWrites(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, wr := range writers {
 		for _, a := range []faulttest.Action{faulttest.Resume, faulttest.Kill} {
 			t.Run(fmt.Sprintf("%s/%v", wr.name, a), func(t *testing.T) {

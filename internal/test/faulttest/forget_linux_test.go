@@ -21,9 +21,7 @@ import (
 // TestForgetErases: after forget was killed at any call, the same command erases everything that an uninterrupted one erases:
 // no file of mend has the bytes, not even in free pages, and no file remains beside the store.
 func TestForgetErases(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	const afterGC = "forget a session after gc"
 	session := []string{"forget", "SESSION", "--yes"}
 	id := []string{"forget", "ID", "--yes"}
@@ -94,9 +92,7 @@ func TestForgetErases(t *testing.T) {
 
 // TestForgetAfterSalvage: after a salvage was killed at any call, forget removes the files that it has built.
 func TestForgetAfterSalvage(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	sb := newSandbox(t, nil, built, salvage())
 	for k := range sb.cuts(&sweepResult{}) {
 		sb.begin()

@@ -32,9 +32,7 @@ func (d *disk) fail() {
 
 // TestReadOnlyAtEveryCall: a repair is made or reverted if the file system becomes read-only at any call.
 func TestReadOnlyAtEveryCall(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, k := range []kind{tree, sqlite} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
@@ -50,9 +48,7 @@ const sizes = 96
 
 // TestDiskFull: a verb makes its change or none if the file system has space for 0, 1, 2 … more pages.
 func TestDiskFull(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, s := range []scenario{repairFirst(tree), repairFirst(sqlite), keepFirst(tree), keepSecond(sqlite), cleanEvents(), cleanSnapshots(), salvage(), undoSalvage()} {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
@@ -78,9 +74,7 @@ func TestDiskFull(t *testing.T) {
 
 // TestFileSizeLimit: a repair is made or reverted if the process may write files of at most 0, 1, 2 … KiB.
 func TestFileSizeLimit(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, k := range []kind{tree, sqlite} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()

@@ -47,9 +47,7 @@ func (c *crowd) problem(format string, args ...any) {
 // TestManyProcesses: after several programs have worked on a store at once, a recovery leaves it consistent, and no write is
 // lost.
 func TestManyProcesses(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	for _, k := range []kind{tree, sqlite} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
@@ -65,9 +63,7 @@ func TestManyProcesses(t *testing.T) {
 
 // TestManyProcessesControl: a crowd detects that mend does not compare exchanged files, because writes of the agent are lost.
 func TestManyProcessesControl(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	t.Parallel()
 	i := slices.IndexFunc(controls, func(c control) bool { return c.name == "no comparison after the exchange" })
 	c := newCrowd(t, controls[i].build(t), tree)

@@ -20,9 +20,7 @@ import (
 // TestSignals: if a signal ends a clean of 100 MB of events, or its undo, all rows are in the database or none after a
 // recovery, and an undo restores each row.
 func TestSignals(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
+	needLevel(t)
 	dir := fastDir(t)
 	id, err := testdata.Unpack(archives[newest], dir)
 	if err != nil {
