@@ -38,14 +38,13 @@ func blankTextStore(t *testing.T) (store, session string) {
 	return store, session
 }
 
-// refusedMessages returns the newest messages of a refused session, as an agent reports
-// them.
+// refusedMessages returns the newest messages of a refused session, as an agent reports them.
 func refusedMessages(session string) string {
 	return fmt.Sprintf(`[{"info":{"id":"msg_x1","sessionID":%[1]q,"role":"user","time":{"created":1}},"parts":[{"id":"prt_x1","type":"text","text":"hi"}]},
 		{"info":{"id":"msg_x2","sessionID":%[1]q,"role":"assistant","time":{"created":2},"error":{"name":"APIError","data":{"message":%[2]q}}},"parts":[]}]`, session, refusal)
 }
 
-// runningMend is a running mend with its own journal and cache.
+// A runningMend is a running mend with its own journal and cache.
 type runningMend struct {
 	*frame.Env
 	out  *os.File
@@ -55,10 +54,11 @@ type runningMend struct {
 	stop context.CancelFunc
 }
 
+// A lockedBuffer can be written and read at the same time.
 type lockedBuffer struct {
 	mu sync.Mutex
 	strings.Builder
-	written chan struct{} // if not nil, gets a value after each write unless it is full
+	written chan struct{} // gets a value for each write, unless it is nil or full
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
@@ -108,18 +108,21 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 	return r
 }
 
-// TestHookConversation checks a complete exchange with the plugin: an error is reported, and the hook calls the agent,
-// repairs the store and shows a toast.
+// send writes a line to the standard input.
+func (r *runningMend) send(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(r.in, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHookConversation: after the plugin has reported an error, the hook calls the agent, repairs the store and shows a
+// toast.
 func TestHookConversation(t *testing.T) {
 	store, session := blankTextStore(t)
 	r := startMend(t, store, "hook", "--set", "lookBackHours=0")
-	send := func(text string) {
-		if _, err := io.WriteString(r.in, text+"\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	send(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
-	send(strings.TrimSpace(errorLine(session)))
+	r.send(t, `{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
+	r.send(t, strings.TrimSpace(errorLine(session)))
 	var calls, toasts []string
 	lines := bufio.NewScanner(r.out)
 	for len(toasts) < 2 && lines.Scan() {
@@ -142,7 +145,7 @@ func TestHookConversation(t *testing.T) {
 		case "toast":
 			toasts = append(toasts, l.Body.Message)
 		}
-		send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
+		r.send(t, fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
 	}
 	if got, want := strings.Join(calls, " "), "messages publish abort toast toast"; got != want {
 		t.Errorf("calls %s, want %s", got, want)
@@ -157,32 +160,26 @@ func TestHookConversation(t *testing.T) {
 	}
 }
 
-// TestHookQuestion checks the exchange before a request: the hook asks whether the agent is idle and still waits,
-// repairs the session, and answers.
+// TestHookQuestion: before a request, the hook asks whether the agent is idle and still waits, repairs the session, and
+// answers.
 func TestHookQuestion(t *testing.T) {
 	const repaired = "busy begin publish toast publish"
 	for _, c := range []struct {
 		name    string
-		set     []string
 		version string
 		busy    bool
 		calls   string
 		repairs int
 	}{
-		{"an older version", nil, "0.0.1", false, "", 0},
-		{"a newer version", nil, "99.0.0", false, repaired, 1},
-		{"busy", nil, "1.1.53", true, "busy", 0},
-		{"idle", nil, "1.1.53", false, repaired, 1},
+		{"an older version", "0.0.1", false, "", 0},
+		{"a newer version", "99.0.0", false, repaired, 1},
+		{"busy", "1.1.53", true, "busy", 0},
+		{"idle", "1.1.53", false, repaired, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, session := blankTextStore(t)
-			r := startMend(t, store, append([]string{"hook", "--set", "lookBackHours=0"}, c.set...)...)
-			send := func(text string) {
-				if _, err := io.WriteString(r.in, text+"\n"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			send(`{"type":"hello","protocol":1,"max":2,"plugin":"test","directory":"/p"}`)
+			r := startMend(t, store, "hook", "--set", "lookBackHours=0")
+			r.send(t, `{"type":"hello","protocol":1,"max":2,"plugin":"test","directory":"/p"}`)
 			var calls []string
 			var reply struct{ Repair, Error string }
 			lines := bufio.NewScanner(r.out)
@@ -199,10 +196,10 @@ func TestHookQuestion(t *testing.T) {
 					if l.Wait != 1500 {
 						t.Errorf("ready: %s", lines.Bytes())
 					}
-					send(fmt.Sprintf(`{"type":"question","id":3,"session":%q,"version":%q,"directory":"/p","wait":60000}`, session, c.version))
+					r.send(t, fmt.Sprintf(`{"type":"question","id":3,"session":%q,"version":%q,"directory":"/p","wait":60000}`, session, c.version))
 				case "call":
 					calls = append(calls, l.Method)
-					send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%t}`, l.ID, l.Method == "begin" || c.busy))
+					r.send(t, fmt.Sprintf(`{"type":"answer","id":%d,"data":%t}`, l.ID, l.Method == "begin" || c.busy))
 				case "reply":
 					done = true
 					if err := json.Unmarshal(lines.Bytes(), &reply); err != nil {
@@ -225,12 +222,12 @@ func TestHookQuestion(t *testing.T) {
 	}
 }
 
-// TestHookUnreportedError checks that a session is repaired once if the agent ends after
-// an error, reported or not. Sessions without events are not repaired.
+// TestHookUnreportedError: a session is repaired once if the agent ends after an error, reported or not. A session
+// without an event is not repaired.
 func TestHookUnreportedError(t *testing.T) {
 	for name, c := range map[string]struct {
 		reported bool
-		session  string // that the agent reports, if it is another one
+		session  string // of the events, if it is another one
 		repairs  int
 	}{
 		"unreported":         {repairs: 1},
@@ -241,14 +238,10 @@ func TestHookUnreportedError(t *testing.T) {
 			store, session := blankTextStore(t)
 			addFailedMessage(t, store, session, time.Now().Add(-time.Second))
 			r := startMend(t, store, "hook", "--set", "lookBackHours=0")
-			lines := fmt.Sprintf(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p","since":%d}
-{"type":"event","event":{"type":"message.updated","properties":{"info":{"id":"msg_y","sessionID":%q,"role":"user"}}}}
-`, time.Now().Add(-time.Minute).UnixMilli(), cmp.Or(c.session, session))
+			r.send(t, fmt.Sprintf(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p","since":%d}
+{"type":"event","event":{"type":"message.updated","properties":{"info":{"id":"msg_y","sessionID":%q,"role":"user"}}}}`, time.Now().Add(-time.Minute).UnixMilli(), cmp.Or(c.session, session)))
 			if c.reported {
-				lines += errorLine(session)
-			}
-			if _, err := io.WriteString(r.in, lines); err != nil {
-				t.Fatal(err)
+				r.send(t, strings.TrimSpace(errorLine(session)))
 			}
 			r.in.Close()
 			if err := <-r.done; err != nil {
@@ -262,13 +255,12 @@ func TestHookUnreportedError(t *testing.T) {
 	}
 }
 
-// errorLine returns the plugin's line about a refused session.
+// errorLine returns the line of the plugin about a refused session.
 func errorLine(session string) string {
 	return fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`+"\n", session, refusal)
 }
 
-// TestHookAgentEnded checks that lines of an agent that has already ended are read, and
-// the session repaired.
+// TestHookAgentEnded: if the agent has already ended, its lines are read and the session is repaired.
 func TestHookAgentEnded(t *testing.T) {
 	store, session := blankTextStore(t)
 	addFailedMessage(t, store, session, time.Now())

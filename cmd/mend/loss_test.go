@@ -20,8 +20,7 @@ import (
 
 const lossGolden = "testdata/losses.golden"
 
-// TestLosses compares the changes of each fix with testdata/losses.golden: the records, their fields, and the
-// reported losses. Everything else must stay byte-identical.
+// TestLosses: each fix makes the changes and reports the losses of testdata/losses.golden. Every other byte stays.
 func TestLosses(t *testing.T) {
 	storetest.Long(t)
 	var found lossReport
@@ -44,7 +43,7 @@ func TestLosses(t *testing.T) {
 	found.compare(t)
 }
 
-// A lossReport has the changes and losses by damage and version.
+// A lossReport has the changes and losses, by damage and version.
 type lossReport struct {
 	mu    sync.Mutex
 	pages map[string]string
@@ -92,7 +91,7 @@ func (l *lossReport) compare(t *testing.T) {
 	}
 }
 
-// repairLosses repairs everything that mend finds, also false signatures, and describes the changes.
+// repairLosses repairs everything that mend finds, and false signatures, and describes the changes.
 func (ts *testStore) repairLosses() string {
 	ts.Helper()
 	before, damaged := ts.records(), ts.snapshot()
@@ -106,7 +105,7 @@ func (ts *testStore) repairLosses() string {
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
 }
 
-// removedFiles lists by name the files that were moved away and are not records.
+// removedFiles returns the names of the files that were moved away and are not records.
 func removedFiles(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
@@ -118,9 +117,9 @@ func removedFiles(before, now map[string]string) (lines []string) {
 	return lines
 }
 
-// repairAll repairs everything, including what only the error about a signature shows. It returns the
-// reported losses and the ids of the changed records. It needs --force: a session that was killed is busy if
-// an agent runs on this machine.
+// repairAll repairs everything, including a false signature that only the error of the provider names. It returns the
+// reported losses and the ids of the changed records. It uses --force, because a session with an unfinished answer is
+// busy if an agent runs on this machine.
 func (ts *testStore) repairAll() (loses, named []string) {
 	ts.Helper()
 	args := []string{"repair", ts.session, "--force", "--yes", "--latent"}
@@ -148,8 +147,7 @@ func (ts *testStore) repairAll() (loses, named []string) {
 	}
 }
 
-// signatureError returns the error of the strict endpoint for a false signature in the
-// predicted request, or "".
+// signatureError returns the error of the strict endpoint for a false signature in the predicted request, or "".
 func (ts *testStore) signatureError() string {
 	ts.Helper()
 	var answer struct {
@@ -180,16 +178,16 @@ func (ts *testStore) signatureError() string {
 	return ""
 }
 
-// checkOnlyNamed checks that only records changed that mend named.
+// checkOnlyNamed checks that only records that mend names are changed.
 func (ts *testStore) checkOnlyNamed(before, after map[string]string, named []string) {
 	ts.Helper()
 	for _, store := range []map[string]string{before, after} {
 		for key := range store {
-			old, there := before[key]
-			now, stays := after[key]
+			old, existed := before[key]
+			now, exists := after[key]
 			isNamed := slices.ContainsFunc(named, func(id string) bool { return strings.Contains(key, id) })
-			if (old != now || there != stays) && !isNamed {
-				ts.Errorf("%s changed, which mend does not name; it names %q", key, named)
+			if (old != now || existed != exists) && !isNamed {
+				ts.Errorf("%s is changed, and mend names only %q", key, named)
 			}
 		}
 	}

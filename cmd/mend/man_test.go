@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestMan checks that the program for packagers writes a page for every verb.
+// TestMan: the program for packagers writes a page for every verb.
 func TestMan(t *testing.T) {
 	storetest.NeedAllCases(t) // it builds a second program
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func TestMan(t *testing.T) {
 	}
 	for _, row := range []string{"--keep", "--back", "--forward"} {
 		if !strings.Contains(string(page), ".TP\n\\fB"+row+"\\fP\n") {
-			t.Errorf("the page of recover has no row of its own for %s:\n%s", row, page)
+			t.Errorf("the page of recover has no separate row for %s:\n%s", row, page)
 		}
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// Every command refuses an empty argument and an empty value of a flag before opening anything: here neither
-// a store, nor the journal, nor the settings can be read.
+// TestEmptyValues: every command refuses an empty argument and an empty value of a flag before it opens a file. Here no
+// store, journal or settings file can be read.
 func TestEmptyValues(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -41,11 +41,11 @@ func TestEmptyValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wants := func(args []string, message string) {
+	refuses := func(args []string, message string) {
 		t.Helper()
 		var out strings.Builder
 		if code := run(args, &term.Terminal{Out: &out, Err: &out, In: strings.NewReader("")}); code != frame.ExitUsage || !strings.Contains(out.String(), message) {
-			t.Errorf("mend %q: exit code %d, want %d and %q:\n%s", args, code, frame.ExitUsage, message, out.String())
+			t.Errorf("mend %q: exit code %d, want %d and %q in\n%s", args, code, frame.ExitUsage, message, out.String())
 		}
 	}
 	flags, arguments := 0, 0
@@ -69,7 +69,7 @@ func TestEmptyValues(t *testing.T) {
 				}
 				for _, empty := range []string{"", " \t"} {
 					message := "--" + f.Name
-					wants(append(append(words[:len(words):len(words)], args...), "--"+f.Name, empty), message)
+					refuses(append(append(words[:len(words):len(words)], args...), "--"+f.Name, empty), message)
 				}
 				flags++
 			})
@@ -84,22 +84,22 @@ func TestEmptyValues(t *testing.T) {
 				if name := frame.CommandName(cmd); name == "config set" && i == 1 || name == "fix" && n > 0 {
 					continue
 				}
-				wants(append(words[:len(words):len(words)], given...), "is empty")
+				refuses(append(words[:len(words):len(words)], given...), "is empty")
 				arguments++
 			}
 		}
 	})
 	if flags < 120 || arguments < 30 {
-		t.Errorf("%d flags and %d arguments were tried: not all commands are looked at", flags, arguments)
+		t.Errorf("%d flags and %d arguments were tried, want at least 120 and 30", flags, arguments)
 	}
 }
 
-// A namingCase is a command with a session that its answer names.
+// A namingCase is a command about a session.
 type namingCase struct {
 	args     []string // NAME is the session
-	kept     bool     // it finds a session with only a copy
-	recorded bool     // it finds a session that only the journal knows
-	silent   bool     // its answer does not name the session
+	kept     bool     // the command finds a session of which only a copy exists
+	recorded bool     // the command finds a session that only the journal names
+	silent   bool     // the answer does not name the session
 }
 
 // namingCases have a row for each verb that takes a session. The commands change nothing.
@@ -119,7 +119,7 @@ var namingCases = []namingCase{
 	{args: []string{"log", "--session", "NAME"}, kept: true, recorded: true},
 }
 
-// Each verb finds the same session by a name, or reports that the name fits none or several.
+// TestNames: each verb finds the same session by a name, or reports that no or several sessions fit.
 func TestNames(t *testing.T) {
 	listed := map[string]bool{}
 	for _, c := range namingCases {
@@ -127,7 +127,7 @@ func TestNames(t *testing.T) {
 	}
 	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		takes := strings.Contains(cmd.Use, "SESSION") || cmd.Flags().Lookup("session") != nil
-		if takes != listed[frame.CommandName(cmd)] && cmd.Name() != "fix" { // fix takes any other text for an error
+		if takes != listed[frame.CommandName(cmd)] && cmd.Name() != "fix" { // fix reads any other text as an error
 			t.Errorf("%s takes a session: %t; it has a row in namingCases: %t", frame.CommandName(cmd), takes, listed[frame.CommandName(cmd)])
 		}
 	})
@@ -154,7 +154,7 @@ func TestNames(t *testing.T) {
 			if found := sb.namesIn(shown); want != several && want != none && found != want && !c.silent {
 				t.Errorf("%s: mend %q is about %q, want %q:\n%s", when, args, found, want, shown)
 			} else if (want == several || want == none) && (a.code != frame.ExitUsage || !strings.Contains(shown, want)) {
-				t.Errorf("%s: mend %q: exit code %d, want %d and %q:\n%s", when, args, a.code, frame.ExitUsage, want, shown)
+				t.Errorf("%s: mend %q: exit code %d, want %d and %q in\n%s", when, args, a.code, frame.ExitUsage, want, shown)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// namesIn returns the id of the session in a text; "" for none or several.
+// namesIn returns the id of the session that a text names, or "" if it names none or several.
 func (sb sandbox) namesIn(text string) (found string) {
 	for id, names := range map[string][]string{sb.session: {sb.session, "A title", "1 session of OpenCode"}, claude.Session: {claude.Session, "P1first", "1 session of Claude Code"}} {
 		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(text, name) }) {
@@ -200,7 +200,7 @@ func (sb sandbox) namesIn(text string) (found string) {
 	return found
 }
 
-// Each verb finds the same repair by a name, or reports that the name fits none or several.
+// TestRepairNames: each verb finds the same repair by a name, or reports that no or several repairs fit.
 func TestRepairNames(t *testing.T) {
 	ts := newBrokenStore(t, 24) // more than there are first letters of ids
 	ts.want(frame.ExitDone, "repair", "--yes")
@@ -227,7 +227,7 @@ func TestRepairNames(t *testing.T) {
 		for name, want := range map[string]string{
 			"qevajo": "", "qev": "", "op-qevajo": "", "op-qev": "", "op-" + shared: "", shared: "ambiguous", "nope": `"nope"`, "op-nope": `"op-nope"`, "op-": `"op-"`, "@@": `"@@"`,
 		} {
-			if c.args[0] == "restore" && name == "@@" { // it is no id
+			if c.args[0] == "restore" && name == "@@" { // not read as an id
 				want = "want an age"
 			}
 			if c.single && want == "" && strings.HasPrefix(name, "op-") {
@@ -239,13 +239,13 @@ func TestRepairNames(t *testing.T) {
 			}
 			code, shown := ts.mend(args...)
 			if (code == frame.ExitUsage) != (want != "") || !strings.Contains(shown, want) {
-				t.Errorf("mend %q: exit code %d, want %q:\n%s", args, code, want, shown)
+				t.Errorf("mend %q: exit code %d, want %q in\n%s", args, code, want, shown)
 			}
 		}
 	}
 }
 
-// Each flag with a time understands the same ones.
+// TestTimes: every flag that takes a time understands the same times.
 func TestTimes(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -272,8 +272,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// forget erases exactly what it has shown: not a copy made while it asked, and not a session of the same name
-// in another store.
+// TestForgetShown: forget erases exactly what it has shown, and no copy that was made while it asked.
 func TestForgetShown(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -288,11 +287,11 @@ func TestForgetShown(t *testing.T) {
 	}
 	var left struct{ States []show.KeptStateJSON }
 	if err := json.Unmarshal([]byte(sb.mustExit(frame.ExitDone, "forget", sb.session, "--dry-run", "--json").out), &left); err != nil || len(left.States) != 1 {
-		t.Errorf("%d copies are left, %v; want the one that was made meanwhile", len(left.States), err)
+		t.Errorf("%d copies are left, %v, want the copy that was made meanwhile", len(left.States), err)
 	}
 }
 
-// A session id that two agents share is ambiguous, and nothing is done to either session.
+// TestOneIDTwice: the id of two sessions of two agents is ambiguous, and neither session is changed.
 func TestOneIDTwice(t *testing.T) {
 	sb := newSandbox(t, "1.18.33", "")
 	sb.setHome()

@@ -11,14 +11,14 @@ import (
 	"mend/internal/test/claude"
 )
 
-// TestAskOpen checks that a session that Claude Code has open is repaired after a separate question, and
-// reloaded there. Without a terminal, with --yes, and after "no" it stays unchanged.
+// TestAskOpen: a session that Claude Code has open is repaired only after a second question, and the answer says how to
+// reload the session there. With --yes and after "no" it is not repaired.
 func TestAskOpen(t *testing.T) {
 	for _, c := range []struct {
-		in, says string
-		args     []string
-		want     int
-		repaired bool
+		in, shows string
+		args      []string
+		want      int
+		repaired  bool
 	}{
 		{"y\ny\n", "Next: type /resume " + claude.Session + " there", []string{"fix", claude.Session}, frame.ExitDone, true},
 		{"y\ny\n", "Next: type /resume " + claude.Session + " there", []string{"fix"}, frame.ExitDone, true},
@@ -35,7 +35,7 @@ func TestAskOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := strings.Contains(errs, fmt.Sprintf("Claude Code (process %d) has it open. Repair it now, then type /resume", os.Getpid()))
-		if code != c.want || asked == (c.in == "") || strings.Contains(out, "Nothing is broken") || !strings.Contains(out+errs, c.says) || (string(now) != string(broken)) != c.repaired {
+		if code != c.want || asked == (c.in == "") || strings.Contains(out, "Nothing is broken") || !strings.Contains(out+errs, c.shows) || (string(now) != string(broken)) != c.repaired {
 			t.Errorf("%q %v: exit code %d, want %d; asked: %t\n%s%s", c.in, c.args, code, c.want, asked, out, errs)
 		}
 	}

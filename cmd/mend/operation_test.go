@@ -20,7 +20,7 @@ import (
 	"mend/journal"
 )
 
-// newBrokenStore returns a tree of n sessions that are broken in the same way.
+// newBrokenStore returns a tree of n sessions that are broken by the same damage.
 func newBrokenStore(t *testing.T, n int) *testStore {
 	ts := newTestStore(t, 0)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -40,7 +40,7 @@ type answerOf struct {
 	}
 }
 
-// operations returns how many entries each operation has.
+// operations returns the number of entries of each operation.
 func (a *answerOf) operations() map[string]int {
 	n := map[string]int{}
 	for _, r := range a.Repairs {
@@ -49,7 +49,8 @@ func (a *answerOf) operations() map[string]int {
 	return n
 }
 
-// TestUndoOperation undoes all repairs of one command with one command, and applies them again.
+// TestUndoOperation: all repairs of one command are one operation: one line in the log, which one command undoes and
+// another one applies again.
 func TestUndoOperation(t *testing.T) {
 	n := storetest.Count(104, 8)
 	if testing.Short() {
@@ -107,8 +108,8 @@ func TestUndoOperation(t *testing.T) {
 	ts.want(frame.ExitDone, "verify", export)
 }
 
-// TestUndoOperationConflict undoes an operation after another program has changed one of its sessions: that
-// one stays, the others are restored, and the rest follows with --force. One of its repairs is undone alone.
+// TestUndoOperationConflict: if another program has changed one session of an operation, its undo restores the others,
+// and with --force that one, too. A single repair of an operation can be undone.
 func TestUndoOperationConflict(t *testing.T) {
 	ts := newBrokenStore(t, 4)
 	damaged := ts.snapshot()
@@ -138,7 +139,7 @@ func TestUndoOperationConflict(t *testing.T) {
 	}
 	var a answerOf
 	if code, out := ts.runJSON(&a, "undo", "--yes"); code != frame.ExitConflict || len(a.Repairs) != 2 || len(a.Failed) != 1 || a.Failed[0].Error.Code != "conflict" {
-		t.Errorf("undo exits with %d: %s", code, out)
+		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 	if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != frame.ExitConflict || !strings.Contains(out, "later changes") {
 		t.Errorf("undo exits with %d: %s", code, out)
@@ -149,7 +150,7 @@ func TestUndoOperationConflict(t *testing.T) {
 	}
 }
 
-// TestUndoOperationKilled kills an undo of an operation somewhere. The same command undoes the rest, and nothing twice.
+// TestUndoOperationKilled: if the undo of an operation is killed, the same command undoes the rest, and nothing twice.
 func TestUndoOperationKilled(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []int{1, 7} {
@@ -194,15 +195,14 @@ func TestUndoOperationKilled(t *testing.T) {
 			}
 		}
 		if len(undone) != 12 || slices.Max(slices.Collect(maps.Values(undone))) != 1 {
-			t.Errorf("the repairs are undone that often: %v", undone)
+			t.Errorf("undos by repair: %v, want one for each of 12", undone)
 		}
 		ts.want(frame.ExitDone, "redo", "op-qevajo", "--yes")
 		ts.want(frame.ExitDone, "verify")
 	}
 }
 
-// A busyWriter is a standard output whose reader waits: it checks that mend does not hold the journal
-// meanwhile.
+// A busyWriter is a standard output that checks at each write that mend does not hold the journal.
 type busyWriter struct {
 	journal string
 	err     error
@@ -219,7 +219,7 @@ func (w *busyWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSlowReader checks that no verb blocks the journal for other processes while the user reads its output.
+// TestSlowReader: no verb locks the journal while the user reads its output.
 func TestSlowReader(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	ts.want(frame.ExitDone, "repair", "--yes")

@@ -14,8 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// newUserSandbox returns a sandbox of a user without rights, who has a broken transcript of Claude
-// Code. The tests run as root.
+// newUserSandbox returns a sandbox of another user, who has a broken transcript of Claude Code. Only root can make it.
 func newUserSandbox(t *testing.T) (sb sandbox, transcript string) {
 	t.Helper()
 	if testing.Short() || os.Geteuid() != 0 {
@@ -47,7 +46,7 @@ func (sb sandbox) paths() (all []string) {
 	return all
 }
 
-// asUser runs mend as the user without rights, and requires that exit code.
+// asUser runs mend as that user, and requires the exit code.
 func (sb sandbox) asUser(code int, args ...string) cmdResult {
 	sb.Helper()
 	cmd, a := sb.command("mend", args...)
@@ -62,8 +61,8 @@ func (sb sandbox) asUser(code int, args ...string) cmdResult {
 	return *a
 }
 
-// TestCase38Rights: a transcript that this user may write to, but whose repair could not be undone, is not
-// repaired; the reason names the command that helps. Nothing is left pending.
+// TestCase38Rights: a transcript that the user may write to, but whose repair could not be undone, is not repaired. The
+// reason names the command that helps, and no repair is left pending.
 func TestCase38Rights(t *testing.T) {
 	sb, transcript := newUserSandbox(t)
 	before := sb.snapshot()
@@ -101,7 +100,8 @@ func TestCase38Rights(t *testing.T) {
 	}
 }
 
-// TestUnreadableStore: a folder of an agent that this user may not read is an error of mend without a verb, as of scan.
+// TestUnreadableStore: a folder of an agent that the user may not read is an error of scan, of status, and of mend
+// without a verb.
 func TestUnreadableStore(t *testing.T) {
 	sb, _ := newUserSandbox(t)
 	for _, mode := range []os.FileMode{0, 0o700} {
@@ -118,8 +118,8 @@ func TestUnreadableStore(t *testing.T) {
 	}
 }
 
-// TestUnreadableBesideReadable: a folder of an agent that this user may not read is an error, although another agent has
-// a store. The sessions and the pending repairs of that folder are unknown.
+// TestUnreadableBesideReadable: a folder of an agent that the user may not read is an error, even if another agent has
+// a store: the sessions and the pending repairs in that folder are unknown.
 func TestUnreadableBesideReadable(t *testing.T) {
 	sb, _ := newUserSandbox(t)
 	codex := filepath.Join(sb.dir, ".codex")
@@ -131,8 +131,8 @@ func TestUnreadableBesideReadable(t *testing.T) {
 	}
 }
 
-// TestCase39RootInHome: root with a user's HOME creates no file there that the user's programs cannot use,
-// and the refusal names the command. Files that it stages in the store belong to the user.
+// TestCase39RootInHome: root with the HOME of a user creates no file there that belongs to root, and a refusal names
+// the command to use.
 func TestCase39RootInHome(t *testing.T) {
 	sb, _ := newUserSandbox(t)
 	before := sb.snapshot()
@@ -143,9 +143,9 @@ func TestCase39RootInHome(t *testing.T) {
 		sb.wantOutput(sb.mustExit(frame.ExitUnusable, "plugin", "install", "--agent", agent, "--yes"), "sudo -u '#65534' mend")
 	}
 	sb.wantSnapshot("refused", before)
-	// A file that root asks for belongs to the user, too.
+	// A page that root writes there belongs to the user.
 	sb.mustExit(frame.ExitDone, "report", sb.session, "--output", filepath.Join(sb.dir, "report.html"))
-	// With its own journal, root repairs and undoes in the user's store.
+	// With a journal of its own, root repairs and undoes in the store of the user.
 	state := "XDG_STATE_HOME=" + t.TempDir()
 	for _, line := range []string{"repair " + sb.session + " --yes", "undo --yes --session " + sb.session} {
 		sb.mustRun(state + " mend " + line)

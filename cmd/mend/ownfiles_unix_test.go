@@ -28,11 +28,11 @@ import (
 	"mend/testdata"
 )
 
-// The files and folders of mend, relative to the sandbox. The name of the cache file begins
-// with scan.
+// ownPlaces are the files and folders that mend uses, relative to the sandbox. The name of the cache file begins with
+// scan.
 var ownPlaces = []struct {
 	path   string
-	needed bool // the verbs of the journal need it
+	needed bool // by the verbs of the journal
 }{
 	{"state/mend", true},
 	{"state/mend/journal.db", true},
@@ -53,7 +53,8 @@ var ownPlaces = []struct {
 	{"data/opencode/storage/.mend", false},
 }
 
-// ownVerbs returns all verbs that end by themselves, ordered so that each has something to do.
+// ownVerbs returns the command lines of all verbs that end by themselves, in an order in which each has something to
+// do.
 func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
@@ -80,8 +81,8 @@ func ownVerbs(sb sandbox) [][]string {
 	}
 }
 
-// TestPreparedFiles replaces mend's own files by pipes, links and other files. No verb may wait for them,
-// write through them or crash, and the printed command must repair them.
+// TestPreparedFiles: if a pipe, a link or a file that others may write is in the place of one of mend's own files, no
+// verb waits for it, writes through it or crashes, and the command that mend prints removes it.
 func TestPreparedFiles(t *testing.T) {
 	intruders := map[string]func(path, victim string) error{
 		"pipe": func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
@@ -138,10 +139,10 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		a := sb.runInProcess(args...)
 		sb.wantOutput(a, "") // no crash
 		if data, err := os.ReadFile(victim); err != nil || string(data) != "precious" {
-			sb.Fatalf("%s: mend %v: the file that it led to holds %q (%v)\n%s%s", place, args, data, err, a.out, a.err)
+			sb.Fatalf("%s: mend %v: the target of the link has %q (%v)\n%s%s", place, args, data, err, a.out, a.err)
 		}
 		if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o644 {
-			sb.Fatalf("%s: mend %v: the file that it led to has the mode %v (%v)", place, args, info.Mode(), err)
+			sb.Fatalf("%s: mend %v: the target of the link has the mode %v (%v)", place, args, info.Mode(), err)
 		}
 		if m := regexp.MustCompile(`to fix it, run: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
 			command = m[1]
@@ -151,7 +152,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		}
 	}
 	if needed && command == "" {
-		sb.Errorf("%s: no verb prints the command that repairs it", place)
+		sb.Errorf("%s: no verb prints the command that removes it", place)
 	}
 	if command != "" {
 		if a := sb.sh(command); a.code != 0 {
@@ -159,7 +160,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		}
 		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"plugin", "install", "--yes", "--project"}, {"config"}, {"log"}} {
 			a := sb.runInProcess(args...)
-			isIntruder := strings.Contains(a.out+a.err, "damaged") || strings.Contains(a.out+a.err, "mend did not write this file") // no journal, no plugin
+			isIntruder := strings.Contains(a.out+a.err, "damaged") || strings.Contains(a.out+a.err, "mend did not write this file") // it is not a journal or a plugin
 			if a.code != 0 && !isIntruder {
 				sb.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
 			}
@@ -183,8 +184,8 @@ func (sb sandbox) ownFile(place string) string {
 	return fmt.Sprintf("%s-%x", path, sum[:8])
 }
 
-// TestAnswersReplaceNothing checks that a file that the user names for an answer replaces no file of mend or
-// of a store, and is not created among them, whatever the path and even with --force.
+// TestAnswersReplaceNothing: a file that the user names for an answer never replaces a file of mend or of a store, and
+// is not created among them, whatever the path and even with --force.
 func TestAnswersReplaceNothing(t *testing.T) {
 	outputs := map[string][]string{"log --export": {"log", "--force", "--export"}, "report --output": {"report", "SESSION", "--force", "--output"}}
 	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
@@ -201,7 +202,7 @@ func TestAnswersReplaceNothing(t *testing.T) {
 	sb.hostileLines(filepath.Join(".codex", codex.File), testdata.CodexSession, testdata.Codex)
 	sb.mustRepair()
 	sb.mustExit(frame.ExitDone, "keep", "--store", sb.store)
-	sb.mustExit(frame.ExitDone, "clean", "events", "--yes", "--store", database) // the journal knows that store now
+	sb.mustExit(frame.ExitDone, "clean", "events", "--yes", "--store", database) // the journal then names that store
 	for _, dir := range []string{"config/mend", "cache/mend", "free"} {
 		if err := os.MkdirAll(filepath.Join(sb.dir, dir), 0o700); err != nil {
 			t.Fatal(err)

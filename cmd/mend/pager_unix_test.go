@@ -14,7 +14,7 @@ import (
 	"mend/cmd/mend/internal/frame"
 )
 
-// TestNoPager checks that a diff is printed if the pager does not exist.
+// TestNoPager: a diff is printed if the pager does not exist.
 func TestNoPager(t *testing.T) {
 	for _, pager := range []string{"", filepath.Join(t.TempDir(), "nothing")} {
 		t.Setenv("PAGER", pager)
@@ -26,8 +26,8 @@ func TestNoPager(t *testing.T) {
 	}
 }
 
-// TestPagers shows the output of log, explain and scan on a terminal of 80 columns and 24 rows: in the user's
-// pager, in less or without one, and in one that ends early; and in a file, for which no pager is started.
+// TestPagers: long output is shown in the user's pager, also if the pager does not exist or ends early. For a file no
+// pager is started.
 func TestPagers(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
@@ -91,7 +91,7 @@ func TestPagers(t *testing.T) {
 			}
 			t.Setenv("PAGER", mine)
 			if _, out := ts.mend(v.args...); strings.Contains(out, "mine:") || !strings.Contains(out, v.last) {
-				t.Errorf("not on a terminal, and the pager was started:\n%s", out)
+				t.Errorf("a pager was started without a terminal:\n%s", out)
 			}
 			if _, out := ts.mend(append(v.args, "--json")...); !strings.HasPrefix(out, "{") {
 				t.Errorf("--json prints\n%s", out)
@@ -100,7 +100,7 @@ func TestPagers(t *testing.T) {
 	}
 }
 
-// TestPagerQuitEarly quits less with q: unread output is not an error.
+// TestPagerQuitEarly: unread output is not an error when the user quits less.
 func TestPagerQuitEarly(t *testing.T) {
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip(err)

@@ -24,13 +24,13 @@ import (
 	"mend/internal/test/claude"
 )
 
-// A screen is a terminal of 80 columns and 24 rows, and all that was shown on it.
+// A screen is a terminal of 80 columns and 24 rows, with all that was sent to it.
 type screen struct {
 	*testing.T
 	keyboard, tty *os.File
 
 	mu    sync.Mutex
-	more  sync.Cond // text grew, or nothing follows
+	more  sync.Cond // text has grown or ended is set
 	text  []byte
 	ended bool
 }
@@ -46,13 +46,13 @@ func newScreen(t *testing.T) *screen {
 	}
 	s := &screen{T: t, keyboard: keyboard, tty: tty}
 	s.more.L = &s.mu
-	hung := time.AfterFunc(2*time.Minute, s.end) // anything not shown by then never is
+	hung := time.AfterFunc(2*time.Minute, s.end) // a text that is not shown by then fails the test
 	t.Cleanup(func() { _, _, _ = hung.Stop(), tty.Close(), keyboard.Close() })
 	go s.read()
 	return s
 }
 
-// end makes pending waits fail.
+// end makes each wait fail.
 func (s *screen) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *screen) press(keys string) {
 	}
 }
 
-// TestPicker picks on a terminal of 80 columns and 24 rows: by the arrows, by the filter, or not.
+// TestPicker: on a terminal of 80 columns and 24 rows a row is chosen by arrows or by a filter, or none is.
 func TestPicker(t *testing.T) {
 	var rows [][]any
 	for i := range 100 {
@@ -160,7 +160,7 @@ func (s *screen) run(ts *testStore, args ...string) <-chan int {
 	return done
 }
 
-// TestTerminal goes through the questions of mend on a terminal.
+// TestTerminal: on a terminal these questions are asked, and the answers have these effects.
 func TestTerminal(t *testing.T) {
 	t.Setenv("PAGER", "cat")
 	ts := newTestStore(t, 0)
@@ -222,7 +222,7 @@ func TestTerminal(t *testing.T) {
 			frame.ExitProblems,
 			[]string{"messages.0", "▲ R1"},
 		},
-		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, frame.ExitRefused, nil},
+		{"a request, and no session is chosen", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, frame.ExitRefused, nil},
 		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, frame.ExitDone, []string{"+ create msg_", `+type: "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -250,12 +250,12 @@ func TestTerminal(t *testing.T) {
 		})
 	}
 	if !maps.Equal(ts.snapshot(), damaged) {
-		t.Error("the store is not as it was")
+		t.Error("the store differs from before")
 	}
 }
 
-// Without a session, repair asks about the sessions of each agent: a no for one agent does not count for
-// another.
+// TestRepairAsksPerAgent: without a session, repair asks about the sessions of each agent, and a "no" for one agent
+// does not count for another.
 func TestRepairAsksPerAgent(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("text after tool"))
@@ -290,7 +290,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	}
 }
 
-// If nothing is broken, fix asks what happened, and continues there.
+// TestFixAsksForTheWay: if nothing is broken, fix asks what happened, and continues with what helps.
 func TestFixAsksForTheWay(t *testing.T) {
 	t.Setenv("PAGER", "cat")
 	ts := newTestStore(t, 0)

@@ -11,8 +11,8 @@ import (
 	"mend/agent/opencode"
 )
 
-// TestPluginRestarts runs the plugin with hooks that die at chosen moments. No error of a
-// session is lost, and nothing is restarted forever. testdata/plugin has the cases.
+// TestPluginRestarts: if a hook ends at any moment, the plugin loses no error of a session, and restarts the hook only
+// a limited number of times. testdata/plugin has the cases.
 func TestPluginRestarts(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// providersPage is the page that TestProviders writes.
+// providersPage is the page that TestProviders of the real program writes.
 const providersPage = "testdata/providers.md"
 
-// providerSettings are the settings of damage.ProviderColumns, in their order.
+// providerSettings returns the settings of damage.ProviderColumns, in their order.
 func providerSettings() (names []string) {
 	for _, column := range damage.ProviderColumns {
 		names = append(names, column...)
@@ -28,8 +28,7 @@ func providerSettings() (names []string) {
 	return names
 }
 
-// providerKinds returns the damages: with all, also those of damage.Table that have no row of
-// their own.
+// providerKinds returns the damages of damage.ProviderTable and, with all, the other damages of damage.Table.
 func providerKinds(all bool) []damage.ProviderKind {
 	kinds := slices.Clone(damage.ProviderTable)
 	for _, k := range damage.Table {
@@ -40,8 +39,7 @@ func providerKinds(all bool) []damage.ProviderKind {
 	return kinds
 }
 
-// killedWithoutReasoning leaves the text of a response without its reasoning, and without the
-// token counts that show that there was some.
+// killedWithoutReasoning removes the reasoning of a response and the token counts that show that it existed.
 const killedWithoutReasoning = "killed in a call without reasoning"
 
 // providerCells returns the cells of a page of TestProviders by the names of the damages.
@@ -55,19 +53,19 @@ func providerCells(page string) map[string][]string {
 	return cells
 }
 
-// isVendorRule reports whether the rule is a vendor's and the setting's provider may lack it.
+// isVendorRule reports whether the rule is a vendor's, and the provider of the setting may not have it.
 func isVendorRule(rule, setting string) bool {
 	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // settings of vendors
 	return strings.HasPrefix(rule, "V") && vendors[rule] != setting
 }
 
-// checkProviderFate compares what mend reports with what the real program did: the verdict
-// alive, dead or endless, or the rule that the request broke.
-func checkProviderFate(t *testing.T, setting, verdict, message string, said scanResult) {
+// checkProviderFate compares the result of mend scan with what the real program did: its verdict is alive, dead or
+// endless, or the rule that the request broke.
+func checkProviderFate(t *testing.T, setting, verdict, message string, scan scanResult) {
 	t.Helper()
 	want := verdict != opencode.Alive && !isVendorRule(verdict, setting)
-	if broken := said.severity == "broken"; broken != want {
-		t.Errorf("mend scan says %s, the real program is %s %s:\n%s", said.severity, verdict, message, said.out)
+	if broken := scan.severity == "broken"; broken != want {
+		t.Errorf("mend scan reports %s, the real program is %s %s:\n%s", scan.severity, verdict, message, scan.out)
 		return
 	}
 	if verdict == opencode.Alive || verdict == opencode.Dead || verdict == damage.NoAnswer {
@@ -77,13 +75,13 @@ func checkProviderFate(t *testing.T, setting, verdict, message string, said scan
 	if verdict == damage.Endless {
 		rule = render.FailureClock
 	}
-	if !slices.ContainsFunc(said.diagnoses, func(d diagnosis) bool { return d.Rule == rule }) {
-		t.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", verdict, message, said.out)
+	if !slices.ContainsFunc(scan.diagnoses, func(d diagnosis) bool { return d.Rule == rule }) {
+		t.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", verdict, message, scan.out)
 	}
 }
 
-// TestProvidersPage checks that mend scan reports of each damage with each provider what the
-// real program did when testdata/providers.md was written: of all damages, or of some.
+// TestProvidersPage: mend scan reports for each damage with each provider what the real program did when
+// testdata/providers.md was written. A plain run has some of the damages.
 func TestProvidersPage(t *testing.T) {
 	storetest.Long(t)
 	page, err := os.ReadFile(providersPage)
@@ -93,7 +91,7 @@ func TestProvidersPage(t *testing.T) {
 	cells := providerCells(string(page))
 	store := opencode.UnpackProviders(t)
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
-	always := []string{ // two of those that people meet, and findings that no other fast test has
+	always := []string{ // two damages that people meet, and findings that no other plain test has
 		"empty answer", "tool running",
 		"the provider ran the call", "reasoning deleted", "item id twice",
 		"output an object", "SVG attached", "tokens.total infinite in the last answer",
@@ -126,8 +124,8 @@ func TestProvidersPage(t *testing.T) {
 	}
 }
 
-// TestMissingReasoning uses a vendor's error to repair what OpenCode's settings do not show: that the model
-// of a chat-compatible API thinks, and needs reasoning with each call.
+// TestMissingReasoning: the error of a vendor leads to a repair that the settings of OpenCode do not show to be
+// necessary: the model of a chat-compatible API thinks, and needs reasoning with each call.
 func TestMissingReasoning(t *testing.T) {
 	store := opencode.UnpackProviders(t)
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
@@ -162,10 +160,10 @@ func TestMissingReasoning(t *testing.T) {
 	}
 	whole := ts.snapshot()
 	if !refused() {
-		t.Fatal("the request has reasoning with each call before the repair")
+		t.Fatal("before the repair the request has reasoning with each call")
 	}
 	if code, out := ts.mend("repair", session, "--yes", "--error", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"); code != frame.ExitDone {
-		t.Errorf("mend fix: exit code %d:\n%s", code, out)
+		t.Errorf("mend repair: exit code %d:\n%s", code, out)
 	}
 	if refused() {
 		t.Error("the request still has a call without reasoning")

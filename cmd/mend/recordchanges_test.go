@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// describeChanges describes the changes of a repair without ids: one line for each record that
-// was created, moved, changed or deleted, with the number of its message.
+// describeChanges describes the changes of a repair without ids: one line for each record that was created, moved,
+// changed or deleted, with the number of its message.
 func describeChanges(before, after []damage.Record) []string {
 	find := func(in []damage.Record, r damage.Record) int {
 		return slices.IndexFunc(in, func(x damage.Record) bool { return x.Table == r.Table && x.ID == r.ID })
@@ -65,7 +65,7 @@ func position(in []damage.Record, r damage.Record) string {
 // withoutIDs returns the fields of a record without its ids, or nil if it is not an object.
 func withoutIDs(r damage.Record) fields {
 	var f fields
-	_ = json.Unmarshal([]byte(r.Data), &f) // damaged: nil
+	_ = json.Unmarshal([]byte(r.Data), &f) // nil for a damaged record
 	for _, id := range []string{"id", "sessionID", "messageID"} {
 		delete(f, id)
 	}
@@ -75,25 +75,25 @@ func withoutIDs(r damage.Record) fields {
 type fields = map[string]any
 
 // fieldChanges lists the fields that differ: + added, ~ changed, - removed.
-func fieldChanges(path string, was, is fields) []string {
-	if was == nil {
-		return []string{"from damaged bytes " + truncate(encoded(is))}
+func fieldChanges(path string, before, after fields) []string {
+	if before == nil {
+		return []string{"from damaged bytes " + truncate(encoded(after))}
 	}
-	names := maps.Clone(was)
-	maps.Copy(names, is)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		old, there := was[name]
-		now, stays := is[name]
-		inner, ok := old.(fields)
-		outer, ok2 := now.(fields)
+		old, existed := before[name]
+		now, exists := after[name]
+		oldFields, ok := old.(fields)
+		nowFields, ok2 := now.(fields)
 		switch {
-		case there && stays && encoded(old) == encoded(now):
+		case existed && exists && encoded(old) == encoded(now):
 		case ok && ok2:
-			out = append(out, fieldChanges(path+name+".", inner, outer)...)
-		case !stays:
+			out = append(out, fieldChanges(path+name+".", oldFields, nowFields)...)
+		case !exists:
 			out = append(out, "-"+path+name)
-		case !there:
+		case !existed:
 			out = append(out, "+"+path+name+"="+truncate(encoded(now)))
 		default:
 			out = append(out, "~"+path+name+"="+truncate(encoded(now)))
@@ -103,7 +103,7 @@ func fieldChanges(path string, was, is fields) []string {
 }
 
 func encoded(v any) string {
-	data, _ := json.Marshal(v) // it came out of JSON
+	data, _ := json.Marshal(v) // v was decoded from JSON
 	return string(data)
 }
 
@@ -114,6 +114,7 @@ func truncate(s string) string {
 	return s
 }
 
+// TestDescribeChanges: each kind of change has its line, in the order of the records.
 func TestDescribeChanges(t *testing.T) {
 	record := func(table, id, owner, data string) damage.Record {
 		return damage.Record{Table: table, ID: id, Owner: owner, Data: data}

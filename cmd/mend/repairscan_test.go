@@ -14,13 +14,12 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// largeTranscript is the size in bytes of damaged transcripts that are tested only in sweeps of all
-// cases: one of 35 MB takes as long as all others.
+// largeTranscript is the size in bytes from which a damaged transcript is tested only with MEND_SWEEP=all: one of 35 MB
+// takes as long as all others.
 const largeTranscript = 1 << 20
 
-// TestScanAfterRepair changes the line ends of damaged transcripts, as a copy by another program does. After
-// a repair that exits with 0, scan reports no session as broken; any other repair changes nothing or names
-// what remains.
+// TestScanAfterRepair: after a repair that exits with 0, scan reports no broken session, also if another program has
+// changed the line ends of the transcript.
 func TestScanAfterRepair(t *testing.T) {
 	t.Parallel()
 	storetest.Long(t)

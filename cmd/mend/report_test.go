@@ -17,8 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestReportHasNoText creates pages of damaged sessions and of their repairs, and searches them for every
-// word of the store.
+// TestReportHasNoText: the page about a damaged session of OpenCode has no word of the store.
 func TestReportHasNoText(t *testing.T) {
 	storetest.Long(t)
 	allowed := reportWords(t)
@@ -39,12 +38,13 @@ func TestReportHasNoText(t *testing.T) {
 	}
 }
 
-// TestReportHasNoTranscript is TestReportHasNoText for transcripts of Claude Code.
+// TestReportHasNoTranscript: the pages about a damaged transcript of Claude Code and about its repair have no word of
+// the transcript.
 func TestReportHasNoTranscript(t *testing.T) {
 	storetest.Long(t)
 	allowed := reportWords(t)
 	for _, d := range claude.Damages {
-		if !storetest.AllCases() && !claude.Everyday(d.Name) || len(d.Broken()) > largeTranscript && !storetest.AllCases() {
+		if !storetest.AllCases() && (!claude.Everyday(d.Name) || len(d.Broken()) > largeTranscript) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func longWords(text string) []string {
 	return slices.DeleteFunc(strings.FieldsFunc(text, isSeparator), func(w string) bool { return utf8.RuneCountInString(w) < 5 })
 }
 
-// reportWords returns the words that a page may have: from its source and its word list.
+// reportWords returns the words that a page may have: those of its source and its word list.
 func reportWords(t *testing.T) map[string]bool {
 	allowed := map[string]bool{"claude": true, "anthropic": true, runtime.GOOS: true}
 	files, err := filepath.Glob("../../internal/report/*.[cgt]*")

@@ -26,7 +26,7 @@ import (
 // A sandbox is a damaged store with a journal, for tests that run the program.
 type sandbox struct {
 	*testing.T
-	dir     string // the home folder, which contains everything
+	dir     string // the home folder, which contains all other folders
 	store   string // the root of the tree, or the database
 	session string
 }
@@ -39,8 +39,7 @@ func tortureCount(usual, torture int) int {
 	return usual
 }
 
-// newSandbox unpacks the store of that version into dir, or into memory if dir is "", and
-// makes an answer blank.
+// newSandbox unpacks the store of a version into dir, or into memory if dir is "", and makes an answer blank.
 func newSandbox(t *testing.T, version, dir string) sandbox {
 	t.Helper()
 	if testing.Short() {
@@ -84,7 +83,7 @@ func (sb sandbox) addBlankTexts(n int) {
 
 type cmdResult struct {
 	out, err string
-	code     int // -1 if killed by a signal
+	code     int // -1 if a signal killed the process
 	state    *os.ProcessState
 }
 
@@ -125,7 +124,7 @@ func (sb sandbox) wait(cmd *exec.Cmd, a *cmdResult) {
 	}
 }
 
-// mend runs mend: in this process, which takes less time, if setHome was called.
+// mend runs mend. If setHome was called it runs in this process, which takes less time.
 func (sb sandbox) mend(args ...string) cmdResult {
 	sb.Helper()
 	if os.Getenv("HOME") == sb.dir {
@@ -153,7 +152,7 @@ func (sb sandbox) runInProcess(args ...string) cmdResult {
 
 // setHome makes this process, and mend in it, run in the sandbox.
 func (sb sandbox) setHome() {
-	sb.Cleanup(xdg.Reload) // after the variables are restored
+	sb.Cleanup(xdg.Reload) // runs after the variables are restored
 	sb.Setenv("HOME", sb.dir)
 	for _, name := range []string{"data", "state", "cache", "config"} {
 		sb.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(sb.dir, name))
@@ -178,7 +177,7 @@ func (sb sandbox) run(name string, args ...string) cmdResult {
 	return *a
 }
 
-// mustExit runs mend and requires that exit code.
+// mustExit runs mend and requires the exit code.
 func (sb sandbox) mustExit(code int, args ...string) cmdResult {
 	sb.Helper()
 	a := sb.mend(args...)
@@ -193,7 +192,7 @@ func (sb sandbox) wantOutput(a cmdResult, text string) {
 	sb.Helper()
 	all := a.out + a.err
 	if !strings.Contains(all, text) {
-		sb.Errorf("the program says\n%s\nwant %q", all, text)
+		sb.Errorf("the output is\n%s\nwant %q in it", all, text)
 	}
 	for _, sign := range []string{"panic", "goroutine ", "SIGSEGV", "SIGBUS", "unexpected fault"} {
 		if strings.Contains(all, sign) {

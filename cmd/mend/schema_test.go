@@ -147,7 +147,7 @@ type schemaMaker struct {
 
 type object = map[string]any
 
-// name returns the name of the definition of a type. Those of the command begin with a small letter.
+// name returns the name of the definition of a type. For a type of cmd/mend it begins with a small letter.
 func (m *schemaMaker) name(t reflect.Type) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Answer")
 	if strings.Contains(t.PkgPath(), "/cmd/mend") {
@@ -186,7 +186,7 @@ func (m *schemaMaker) schema(t reflect.Type) object {
 		}
 		name := m.name(t)
 		if _, known := m.defs[name]; !known {
-			m.defs[name] = nil // it may contain itself
+			m.defs[name] = nil // a type may contain itself
 			m.defs[name] = m.members(t, true)
 		}
 		return object{"$ref": "#/$defs/" + name}
@@ -295,7 +295,7 @@ func (m *schemaMaker) comment(t reflect.Type, member string) string {
 	return m.comments[dir][t.Name()+"."+member]
 }
 
-// makeSchema returns the schema of all answers, one definition per line.
+// makeSchema returns the schema of all answers, with one definition in each line.
 func makeSchema(t *testing.T) []byte {
 	m := &schemaMaker{T: t, defs: object{}, comments: map[string]map[string]string{}}
 	commands, cases := []string{}, []any{}
@@ -355,7 +355,7 @@ func makeSchema(t *testing.T) []byte {
 	return text.Bytes()
 }
 
-// TestSchema compares the schema with the types; -update writes it.
+// TestSchema: docs/output.schema.json describes the current types, and each command has a type.
 func TestSchema(t *testing.T) {
 	want := makeSchema(t)
 	if *update {

@@ -28,9 +28,9 @@ import (
 
 const screensGolden = "testdata/screens.golden"
 
-// emptyScreens are command lines in a home without a store, storeScreens in a home with a store of OpenCode
-// and one of Claude Code, each with a broken session. They run in this order, so later ones show the effect
-// of earlier ones.
+// emptyScreens are command lines for a home without a store, storeScreens for a home with a store of OpenCode and one
+// of Claude Code, each with a broken session. They run in this order, so that later lines show the effect of earlier
+// lines.
 var (
 	emptyScreens = []string{
 		"mend", "mend help", "mend help exit-codes", "mend explain R11", "mend explain latent", "mend explain tool_result_missing",
@@ -73,7 +73,7 @@ func TestScreens(t *testing.T) {
 	storetest.Golden(t, golden, all.String(), *update)
 }
 
-// TestAnswers validates the JSON answer of each verb.
+// TestAnswers: the JSON answer of each verb is valid.
 func TestAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scans stores")
@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 	}
 	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		name := frame.CommandName(cmd)
-		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // the current name of the verb is validated
+		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // a former name of a verb
 		if cmd.Runnable() && !former && !used[name] && name != "watch" { // it runs until it is stopped
 			t.Errorf("no answer of %q was validated: add a line to storeScreens", name)
 		}
@@ -146,8 +146,8 @@ func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, line
 	}
 }
 
-// newHome creates a home for verbs that run in the test's process: they do not use the user's journal, cache
-// and settings.
+// newHome creates a home for verbs that run in this process, so that they do not use the journal, cache and settings of
+// the user.
 func newHome(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func newHome(t *testing.T) string {
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(xdg.Reload) // after the variables are restored: the package reads them only at start
+	t.Cleanup(xdg.Reload) // runs after the variables are restored, which the package reads only at start
 	t.Setenv("HOME", home)
 	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "NO_COLOR", "COLUMNS", "PAGER"} {
 		t.Setenv(name, "")
@@ -169,8 +169,8 @@ func newHome(t *testing.T) string {
 	return home
 }
 
-// writeScreenStores writes a store of OpenCode and one of Claude Code. The session of OpenCode has
-// a title of wide letters, an emoji of several, and letters from right to left.
+// writeScreenStores writes a store of OpenCode and one of Claude Code. The title of the session of OpenCode has wide
+// letters, an emoji of several characters, and letters from right to left.
 func writeScreenStores(t *testing.T, home string) {
 	t.Helper()
 	data := filepath.Join(home, ".local", "share")

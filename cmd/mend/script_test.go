@@ -40,8 +40,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the stories")
 
-// TestMain builds mend and puts it first in PATH: the test binary would take five times as long to start. The tests have
-// an empty home folder, so they do not read the settings of the user who runs them.
+// TestMain builds mend and puts it first in PATH: the test binary would take five times as long to start. The tests
+// have an empty home folder, so that they do not read the settings of the user who runs them.
 func TestMain(m *testing.M) { os.Exit(runWithMend(m)) }
 
 func runWithMend(m *testing.M) (code int) {
@@ -71,7 +71,7 @@ func runWithMend(m *testing.M) (code int) {
 	if err := emptyHome(filepath.Join(dir, "home")); err != nil {
 		panic(err)
 	}
-	// If GOGC is set, the program does not change the collector ([frame.prepare]). This holds for all later tests.
+	// If GOGC is set, the program does not change the collector ([frame.prepare]), which would affect all later tests.
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}
@@ -115,7 +115,7 @@ func runInTwo(m *testing.M) (code int) {
 	return code
 }
 
-// emptyHome makes a folder the home folder. What tests of the real agents fetch, and what Go builds, stays where it is.
+// emptyHome makes a folder the home folder. The caches of Go and of the tests of the real agents stay in their places.
 func emptyHome(dir string) error {
 	cache, err := npm.CacheDir()
 	out, gerr := exec.Command("go", "env", "GOCACHE", "GOPATH", "GOMODCACHE", "GOENV").Output()
@@ -130,27 +130,29 @@ func emptyHome(dir string) error {
 	return err
 }
 
-// TestStories runs the stories in testdata/script, which use the command line as a user does. They have these
-// additional commands:
+// TestStories: each story in testdata/script, which uses the command line as a user does, has the output that it names.
+// A story has these additional commands:
 //
-//	mend ARG...       run mend, in this process; exec mend starts a program, which can read an input and has a path
-//	exits CODE CMD    run a command that must exit with the code; mend as above
-//	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
+//	mend ARG...       run mend in this process; "exec mend" starts a program, which can read an input and has a path
+//	exits CODE CMD    run a command, and require the exit code; "mend" runs in this process
+//	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE and $SESSION
 //	folder PATH       set the folder of the session in the database $STORE
-//	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE, $SESSION
-//	damage NAME...    apply damages of [damage.Table] to it
-//	snap NAME         remember names, bytes and modes of the whole store
-//	same NAME         fail unless the store is the same as at snap NAME
-//	crash STEP        repair $SESSION, and stop as if killed before the first call with a name that starts with STEP
-//	schema            the last output is valid according to docs/output.schema.json
-//	lines FILE        each line of the export is valid according to docs/output.schema.json
+//	sql STATEMENT     run a statement on the database $STORE
+//	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE and $SESSION
+//	codex NAME [N]    write 1 + N rollouts of Codex with that damage of [codex.Damages]; sets $STORE, $FILE and $SESSION
+//	damage NAME...    apply damages of [damage.Table] to $SESSION
+//	snap NAME         store the names, bytes and modes of the whole store under NAME
+//	same NAME         require that the store is the same as at snap NAME
+//	crash STEP        repair $SESSION, and stop as if killed before the first call whose name starts with STEP
+//	schema            require that the last output is valid according to docs/output.schema.json
+//	lines FILE        require that each line of the export is valid according to docs/output.schema.json
 //	plain FILE        write the last output to FILE, with times, hashes and paths normalised
 func TestStories(t *testing.T) {
 	runStories(t, stories(t, "testdata/script"), "1.1.53")
 }
 
-// TestDatabaseStories runs the stories in testdata/database for each version with a database, in a plain run for the
-// newest. The version is in $VERSION.
+// TestDatabaseStories: each story in testdata/database has the output that it names with each version, in $VERSION,
+// that has a database. A plain run has the newest version.
 func TestDatabaseStories(t *testing.T) {
 	all := stories(t, "testdata/database")
 	versions := damage.Versions[1:]
@@ -164,7 +166,7 @@ func TestDatabaseStories(t *testing.T) {
 
 func stories(t *testing.T, dir string) []string {
 	t.Helper()
-	dir, err := filepath.Abs(dir) // stories change the folder of the process
+	dir, err := filepath.Abs(dir) // stories change the current folder
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +213,7 @@ var storyVars = []string{
 	"CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG_DIR", "MEND_MAX_RETRIES",
 }
 
-// inStory is locked while mend runs in this process, in the folder and with the variables of a story.
+// inStory is locked while mend runs in this process, with the current folder and the variables of a story.
 var inStory sync.Mutex
 
 // runInStory runs mend in this process, without an input: to start a program takes longer than most verbs.
@@ -231,11 +233,11 @@ func runInStory(ts *testscript.TestScript, args []string) (code int) {
 		}
 		xdg.Reload() // the package reads the environment only at start
 	}
-	was := map[string]string{}
+	previous := map[string]string{}
 	for _, name := range storyVars {
-		was[name] = os.Getenv(name)
+		previous[name] = os.Getenv(name)
 	}
-	defer enter(folder, func(name string) string { return was[name] })
+	defer enter(folder, func(name string) string { return previous[name] })
 	enter(ts.MkAbs("."), ts.Getenv)
 	return run(args, &term.Terminal{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr()})
 }
@@ -297,7 +299,7 @@ func cmdCodex(ts *testscript.TestScript, _ bool, args []string) {
 	file := filepath.Join(store, codex.File)
 	ts.Check(os.MkdirAll(filepath.Dir(file), 0o700))
 	ts.Check(os.WriteFile(file, codex.ByName(args[0]).Broken(), 0o600))
-	if len(args) > 1 { // number of additional ones
+	if len(args) > 1 { // the number of additional rollouts
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		for i := range n {
@@ -341,7 +343,7 @@ func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 	snapshots.Store(ts.MkAbs(args[0]), all)
 }
 
-// snapshots has the snapshots by their absolute path, which is unique because stories run in parallel.
+// snapshots has the snapshots by absolute path, which is unique: stories run in parallel.
 var snapshots sync.Map
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
@@ -354,9 +356,9 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	diff := cmp.Diff(then.(map[string]string), now)
 	switch {
 	case neg && diff == "":
-		ts.Fatalf("the store is still as it was at %s", args[0])
+		ts.Fatalf("the store is the same as at snap %s", args[0])
 	case !neg && diff != "":
-		ts.Fatalf("the store is not as it was at %s:\n%s", args[0], diff)
+		ts.Fatalf("the store differs from snap %s (-snap +now):\n%s", args[0], diff)
 	}
 }
 
@@ -400,8 +402,7 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// repairWith repairs a tree as mend fix does. It calls step before each call that changes
-// the disk.
+// repairWith repairs a tree as mend fix does. It calls step before each call that changes the disk.
 func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
 	c, err := mend.Open(mend.Options{Agents: agents.All, Store: store, Journal: mend.OpenJournal(dir)})
@@ -429,7 +430,7 @@ func repairWith(store, dir, id string, step func(call string) error) error {
 	return err
 }
 
-// Both are compiled once for all tests: that takes longer than most verbs.
+// The schemas are compiled once for all tests, because that takes longer than most verbs.
 var (
 	outputSchema     = sync.OnceValues(func() (*jsonschema.Schema, error) { return jsonschema.NewCompiler().Compile(schemaPath) })
 	exportLineSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {

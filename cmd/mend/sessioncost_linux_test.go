@@ -20,10 +20,9 @@ import (
 	"mend/repair"
 )
 
-// TestSessionCost: the cost of a repair, its undo and a check before a request depends on the session alone.
-// In a store ten times as large they make at most 1.3 times as many allocations. Undo and check read less
-// than a fifth of the additional data: the additional levels of the trees. (A repair also reads the list of
-// sessions.)
+// TestSessionCost: the cost of a repair, its undo and a check before a request depends on the session alone. In a store
+// ten times as large they make at most 1.3 times as many allocations. Undo and check read less than a fifth of the
+// additional data: the additional levels of the trees. A repair also reads the list of sessions.
 func TestSessionCost(t *testing.T) {
 	for _, kind := range []string{"database", "tree"} {
 		t.Run(kind, func(t *testing.T) {
@@ -43,11 +42,11 @@ func TestSessionCost(t *testing.T) {
 	}
 }
 
-// A sessionCost is the cost of a command: allocations, and bytes read from files.
+// A sessionCost is the cost of a command: the number of allocations, and the bytes that it reads from files.
 type sessionCost struct{ calls, read int }
 
-// sessionCosts returns the cost of repairing one session of a store of n sessions, of undoing that, and of
-// checking another one before a request; and the size of the store. Only these two are broken.
+// sessionCosts returns the cost of a repair of one session in a store of n sessions, of its undo, and of a check of
+// another session before a request, and the size of the store. Only these two sessions are broken.
 func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int) {
 	t.Helper()
 	const turns = 25

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestSignalEndsReading stops verbs that only read and that would never end: no process reads their output,
-// so they never check their context again. Those that read the journal never check it at all.
+// TestSignalEndsReading: a signal ends a verb that only reads and whose output no process reads. Such a verb does not
+// check its context again, and a verb that reads the journal never checks it.
 func TestSignalEndsReading(t *testing.T) {
 	t.Parallel()
 	sb := newSandbox(t, damage.Versions[0], "")
@@ -44,7 +44,7 @@ func TestSignalEndsReading(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
-		if _, err := io.ReadFull(r, make([]byte, 6000)); err != nil { // it is in the middle of writing
+		if _, err := io.ReadFull(r, make([]byte, 6000)); err != nil { // then mend is in the middle of a write
 			t.Fatal(err)
 		}
 		if err := cmd.Process.Signal(signal); err != nil {

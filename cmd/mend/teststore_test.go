@@ -23,7 +23,7 @@ import (
 // fixtures are the archives of [damage.Versions].
 var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
 
-// A testStore is a store with the fixture of a version and a journal.
+// A testStore is the fixture of a version, with a journal.
 type testStore struct {
 	*testing.T
 	version string
@@ -72,8 +72,7 @@ func (ts *testStore) snapshot() map[string]string {
 	return all
 }
 
-// mend runs mend on the store for the fixture's version. It returns the exit code and the
-// output.
+// mend runs mend on the store, for the version of the fixture. It returns the exit code and the output.
 func (ts *testStore) mend(args ...string) (int, string) {
 	ts.Helper()
 	return runMend(ts.T, ts.path, ts.journal, append(args, "--agent-version", ts.version)...)
@@ -84,7 +83,7 @@ func runMend(t *testing.T, store, journal string, args ...string) (int, string) 
 	return runMendHere(t, &bytes.Buffer{}, journal, append(args, "--store", store)...)
 }
 
-// runMendHere runs mend on the store that it finds, with a standard input.
+// runMendHere runs mend on the stores that it finds, with a standard input.
 func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -108,7 +107,7 @@ func (ts *testStore) runJSON(answer any, args ...string) (code int, out string) 
 // A scanResult is what mend scan reports for the session.
 type scanResult struct {
 	severity  string // "healthy" or the severity of the worst diagnosis
-	busy      bool   // an agent may be writing to the session
+	busy      bool   // an agent may be writing the session
 	diagnoses []diagnosis
 	out       string // the whole answer
 }
@@ -139,13 +138,12 @@ func (ts *testStore) scan() scanResult {
 	}
 	s := scanResult{answer.Sessions[0].Severity, answer.Sessions[0].Busy, answer.Sessions[0].Diagnoses, out}
 	if want := map[bool]int{true: frame.ExitProblems, false: frame.ExitDone}[s.severity == "broken"]; code != want {
-		ts.Errorf("mend scan: exit code %d of a session that is %s, want %d", code, s.severity, want)
+		ts.Errorf("mend scan: exit code %d for a %s session, want %d", code, s.severity, want)
 	}
 	return s
 }
 
-// firstViolation returns the first rule that the next request will break, according to mend,
-// or "".
+// firstViolation returns the first rule that the next request will break according to mend, or "".
 func (ts *testStore) firstViolation() string {
 	ts.Helper()
 	var answer struct{ Violations []struct{ Rule string } }
@@ -156,8 +154,8 @@ func (ts *testStore) firstViolation() string {
 	return answer.Violations[0].Rule
 }
 
-// copySession adds a copy of the session to a tree, with a title of its own, damage included. It
-// returns its id, which ends with the number.
+// copySession adds a copy of the session to a tree, with its damage and with another title. It returns the id of the
+// copy, which ends with the number.
 func (ts *testStore) copySession(number int, title string) string {
 	ts.Helper()
 	id := regexp.MustCompile(`\b(ses|msg|prt)_(\w{23})\w{3}\b`)
@@ -196,8 +194,8 @@ func (ts *testStore) kind(name string) damage.Kind {
 	return damage.Kind{Name: name, Apply: damage.ByName(ts, name)}
 }
 
-// asking runs mend on the store as on a terminal, on which the user types in. It returns the exit
-// code, the output and the error output.
+// asking runs mend on the store as on a terminal on which the user types the text in. It returns the exit code, the
+// output and the error output.
 func (ts *testStore) asking(in string, width int, args ...string) (code int, out, errs string) {
 	ts.Helper()
 	var o, e bytes.Buffer

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,17 +20,17 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestUI repairs, undoes and redoes on a real terminal of 80 columns and 24 rows.
+// TestUI: on a real terminal of 80 columns and 24 rows a session is repaired, undone and redone.
 func TestUI(t *testing.T) {
 	t.Parallel()
 	for i, version := range damage.Versions {
 		if i == 1 {
-			continue // a database like the next one
+			continue // a database, as the next version has
 		}
 		t.Run(version, func(t *testing.T) {
 			ts := newTestStore(t, i)
 			damage.Edit(ts, ts.path, ts.session, func(s damage.Store) {
-				if db, ok := s.(damage.Database); ok { // the folder's parent must not exist on any machine
+				if db, ok := s.(damage.Database); ok { // a folder whose parent exists on no machine
 					db.SQL("update session set directory = '/no-such-user/project'")
 				}
 			})
@@ -48,7 +49,7 @@ func TestUI(t *testing.T) {
 			s.waitShown("Repaired \"A title\" (qevajo)")
 			s.waitShown("healthy (1)")
 			repaired := ts.snapshot()
-			if equalSnapshots(damaged, repaired) {
+			if maps.Equal(damaged, repaired) {
 				t.Error("the store is not repaired")
 			}
 			s.press("u")
@@ -56,8 +57,8 @@ func TestUI(t *testing.T) {
 			s.press("y")
 			s.waitShown("Undone: repair qevajo")
 			s.waitShown("▲ The text is only whitespace")
-			if !equalSnapshots(damaged, ts.snapshot()) {
-				t.Error("the store is not as it was before the repair")
+			if !maps.Equal(damaged, ts.snapshot()) {
+				t.Error("after the undo the store differs from before the repair")
 			}
 			s.press("R")
 			s.waitShown("Redo repair qevajo")
@@ -77,14 +78,14 @@ func TestUI(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, frame.ExitDone)
 			}
 			s.wait("\x1b[?1049l") // the terminal is restored
-			if equalSnapshots(damaged, ts.snapshot()) {
+			if maps.Equal(damaged, ts.snapshot()) {
 				t.Error("the change before the end is not made")
 			}
 		})
 	}
 }
 
-// startUI starts mend ui for a store, and returns its exit code when it has ended.
+// startUI starts mend ui for a store. It returns its screen, and a channel that gets the exit code.
 func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	s := newScreen(t)
 	code := make(chan int, 1)
@@ -98,8 +99,8 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	return s, code
 }
 
-// The screen repairs several sessions of Claude Code as one operation and undoes that, and restores a deleted
-// session from a copy. Without colours it shows none.
+// TestUIClaude: the screen repairs several sessions of Claude Code as one operation, undoes the operation, and restores
+// a deleted session from a copy. With NO_COLOR it shows no colour.
 func TestUIClaude(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
@@ -136,9 +137,9 @@ func TestUIClaude(t *testing.T) {
 	s.press("y")
 	s.waitShown("Undone: 2 of 2 sessions (")
 	s.waitShown("broken (2)")
-	for path, was := range files {
-		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, was) {
-			t.Errorf("undone: %d bytes, %v, want the %d before", len(now), err, len(was))
+	for path, damaged := range files {
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
+			t.Errorf("undone: %d bytes, %v, want %d", len(now), err, len(damaged))
 		}
 	}
 	s.press("l")
@@ -159,9 +160,9 @@ func TestUIClaude(t *testing.T) {
 	s.waitShown("Brought back")
 	s.waitShown("broken (1)")
 	if now, err := os.ReadFile(deleted); err != nil || !bytes.Equal(now, files[deleted]) {
-		t.Errorf("restored %d bytes, %v, want the %d from before", len(now), err, len(files[deleted]))
+		t.Errorf("restored: %d bytes, %v, want %d", len(now), err, len(files[deleted]))
 	}
-	s.press("\x7f") // no filter
+	s.press("\x7f") // removes the filter
 	s.waitShown("broken (2)")
 	id := "5" + claude.Session[1:]
 	if err := os.WriteFile(filepath.Join(folder, id+".jsonl"), bytes.ReplaceAll(claude.New().Bytes(), []byte(claude.Session), []byte(id)), 0o600); err != nil {
@@ -177,20 +178,8 @@ func TestUIClaude(t *testing.T) {
 	}
 }
 
-func equalSnapshots(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, text := range a {
-		if b[name] != text {
-			return false
-		}
-	}
-	return true
-}
-
-// waitShown waits until the emulated terminal shows a text: for lines that change, a program sends only the
-// characters that differ.
+// waitShown waits until the emulated terminal shows a text. A program sends only the characters that differ from the
+// lines before.
 func (s *screen) waitShown(text string) {
 	s.Helper()
 	s.mu.Lock()

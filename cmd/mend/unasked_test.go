@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -27,8 +26,8 @@ import (
 	"mend/journal"
 )
 
-// realHome unpacks the real conversations with their project folder into a home. It returns the path of each
-// session's transcript.
+// realHome unpacks the real conversations and a project folder into a home. It returns the path of the transcript of
+// each session.
 func realHome(t *testing.T) (home string, files map[string]string) {
 	t.Helper()
 	home = t.TempDir()
@@ -60,8 +59,7 @@ func realHome(t *testing.T) (home string, files map[string]string) {
 	return home, files
 }
 
-// hookEvents are the events for which mend installs a hook, as reported by Claude Code 2.1.332 and Codex
-// 0.171.0.
+// hookEvents are the events for which mend installs a hook, as Claude Code 2.1.332 and Codex 0.171.0 report them.
 var hookEvents = map[string][]map[string]any{
 	"claude": {
 		{"hook_event_name": "SessionStart", "source": "resume"},
@@ -74,14 +72,13 @@ var hookEvents = map[string][]map[string]any{
 	},
 }
 
-// TestUnaskedRealConversations reports every event of a hook for each real conversation, in a plain run one event for
-// each that is not broken, and runs watch on all of them once: no byte changes. Broken sessions are named, with the
-// command that asks.
+// TestUnaskedRealConversations: neither a hook nor watch changes a byte of a real conversation. Each names the broken
+// sessions, with the command that asks. A plain run has one event for each conversation that is not broken.
 func TestUnaskedRealConversations(t *testing.T) {
 	home, files := realHome(t)
 	state := filepath.Join(home, "state")
 	before := readAll(t, files)
-	changed := func(when string) {
+	unchanged := func(when string) {
 		t.Helper()
 		for id, now := range readAll(t, files) {
 			if now != before[id] {
@@ -118,7 +115,7 @@ func TestUnaskedRealConversations(t *testing.T) {
 			}
 		}
 	}
-	changed("hooks")
+	unchanged("hooks")
 	for _, name := range []string{"claude", "codex"} {
 		code, out := runMendHere(t, &bytes.Buffer{}, state, "watch", "--once", "--agent", name)
 		if code != frame.ExitDone {
@@ -129,7 +126,7 @@ func TestUnaskedRealConversations(t *testing.T) {
 				t.Errorf("watch does not name mend fix for the broken session %s:\n%s", id, out)
 			}
 		}
-		changed("watch of " + name)
+		unchanged("watch of " + name)
 	}
 	if es, err := mend.OpenJournal(state).Log(journal.Query{}); err != nil || len(es) > 0 {
 		t.Errorf("%d entries, %v, want none", len(es), err)
@@ -148,8 +145,7 @@ func readAll(t *testing.T, files map[string]string) map[string]string {
 	return all
 }
 
-// TestUnaskedHealthy answers the plugin's question for each session of the stores of the real OpenCode: no
-// row and no file of a session without damage changes.
+// TestUnaskedHealthy: before a request, no healthy session in the stores of the real OpenCode is changed.
 func TestUnaskedHealthy(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
 	stores := map[string]string{}
@@ -187,7 +183,7 @@ func TestUnaskedHealthy(t *testing.T) {
 			q := live.Question{Session: f.Session.ID, Deadline: time.Minute}
 			v := live.New(nil, unattended.New(c), live.Options{}).Look(t.Context(), live.Situation{Cause: live.BeforeRequest, Head: change.Head{ID: q.Session}, Question: q})
 			if entry, err := v.Entry, v.Err; entry != "" || err != nil {
-				t.Errorf("%s: the question is answered with %q, %v", name, entry, err)
+				t.Errorf("%s: the answer is repair %q, %v, want none", name, entry, err)
 			}
 		}
 		after, err := damage.Snapshot(path)
@@ -195,5 +191,5 @@ func TestUnaskedHealthy(t *testing.T) {
 			t.Errorf("%s: the store was changed, %v", name, err)
 		}
 	}
-	fmt.Fprintf(t.Output(), "%d stores\n", len(stores))
+	t.Logf("%d stores", len(stores))
 }

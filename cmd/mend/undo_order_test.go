@@ -13,10 +13,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order. A plain run has
-// each change in one pair, as the first or the second.
-// Either the store has its original state, or an undo was refused with the id to undo first, and the store
-// has its original state after that.
+// TestUndoOrder: after two changes are undone in the wrong order, the store has its original state, or an undo was
+// refused with the id to undo first, and the store has its original state after that. A plain run has each change in
+// one pair, as the first or the second.
 func TestUndoOrder(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
@@ -49,12 +48,12 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 		code, out := s.mend("undo", operation, "--yes")
 		done = append(done, operation+": "+out)
 		if code != frame.ExitDone {
-			// Of an exchanged database that was changed since, and back, no other undo helps.
+			// For a replaced database that was changed since, even if its rows are the same again, no other undo helps.
 			names := s.entries()[0].IsUndo() && strings.Contains(out, "mend database") && strings.Contains(out, "--force") || slices.ContainsFunc(s.entries(), func(e change.Entry) bool {
 				return mend.OperationOf(e) != operation && strings.Contains(out, "mend undo "+e.ID)
 			})
 			if code != frame.ExitConflict && code != frame.ExitRefused || !names {
-				s.Errorf("%s: the undo of %s is refused without a name, with exit code %d: %s", name, operation, code, out)
+				s.Errorf("%s: the undo of %s is refused without the id to undo first, with exit code %d: %s", name, operation, code, out)
 			}
 			if len(s.entries()) == entries && !maps.Equal(before, s.everything()) {
 				s.Errorf("%s: a refused undo of %s changed the store", name, operation)
@@ -73,12 +72,12 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 		undo(one)
 	}
 	if !maps.Equal(base, s.withoutFolders()) {
-		s.Errorf("%s: undone in the wrong order, the store is not as it was:\n%s", name, strings.Join(done, "\n"))
+		s.Errorf("%s: undone in the wrong order, the store differs from its original state:\n%s", name, strings.Join(done, "\n"))
 	}
 }
 
-// TestUndoMoveInPart undoes a move after another program changed one of its sessions: that one stays, with
-// its new project.
+// TestUndoMoveInPart: if another program changed one session of a move, the undo of the move leaves that session and
+// its new project, and --force undoes them, too.
 func TestUndoMoveInPart(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -91,16 +90,16 @@ func TestUndoMoveInPart(t *testing.T) {
 	if code, out := s.mend("undo", project, "--yes"); code != frame.ExitRefused {
 		t.Errorf("undo of the project alone: exit code %d: %s", code, out)
 	}
-	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
-		t.Errorf("%d rows refer to nothing", n)
+	if n := dbtest.Orphans(t, s.path); n != 1 { // as before the move
+		t.Errorf("%d rows refer to nothing, want 1", n)
 	}
 	if code, out := s.mend("undo", operation, "--yes", "--force"); code != frame.ExitDone || !maps.Equal(base, s.everything()) {
 		t.Errorf("undo by force: exit code %d: %s", code, out)
 	}
 }
 
-// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": it is refused, because the
-// events of that session would be left out.
+// TestUndoEventsOfCleanedSession: the undo of "clean events" is refused before the undo of a later "clean sessions",
+// because the events of that session would be left out.
 func TestUndoEventsOfCleanedSession(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -116,12 +115,12 @@ func TestUndoEventsOfCleanedSession(t *testing.T) {
 		}
 	}
 	if !maps.Equal(base, s.everything()) {
-		t.Error("the store is not as it was")
+		t.Error("the store differs from its original state")
 	}
 }
 
-// TestUndoEventsOfDeletedSession undoes "clean events" after the agent deleted a session: the answer has the number of
-// rows left out.
+// TestUndoEventsOfDeletedSession: if the agent deleted a session after "clean events", the undo has the number of rows
+// that are left out.
 func TestUndoEventsOfDeletedSession(t *testing.T) {
 	s := newChangedDatabase(t)
 	events := s.do(s.verb("clean events"))
@@ -132,8 +131,8 @@ func TestUndoEventsOfDeletedSession(t *testing.T) {
 	}
 }
 
-// TestUndoSessionsOfDeletedProject undoes "clean sessions" after the project of the session was deleted: it
-// is restored with the session.
+// TestUndoSessionsOfDeletedProject: if the project of a session was deleted after "clean sessions", the undo restores
+// the project with the session.
 func TestUndoSessionsOfDeletedProject(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -144,8 +143,8 @@ func TestUndoSessionsOfDeletedProject(t *testing.T) {
 	}
 }
 
-// TestUndoMoveOfUsedProject undoes a move after the agent created a session in the project: the project
-// stays, or the session would refer to a missing project.
+// TestUndoMoveOfUsedProject: if the agent created a session in the new project of a move, the undo leaves the project,
+// because the session would refer to a missing project.
 func TestUndoMoveOfUsedProject(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -154,8 +153,8 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 	if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitConflict || !strings.Contains(out, "session ses_of_agent belongs to the project") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
-	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
-		t.Errorf("%d rows refer to nothing", n)
+	if n := dbtest.Orphans(t, s.path); n != 1 { // as before the move
+		t.Errorf("%d rows refer to nothing, want 1", n)
 	}
 	dbtest.Alter(t, s.path, "DELETE FROM session WHERE id = 'ses_of_agent'")
 	if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitDone || !maps.Equal(base, s.everything()) {
@@ -163,8 +162,8 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 	}
 }
 
-// TestUndoChangedAgain removes a session that was removed and restored before. The first removal cannot be
-// undone while the second is in force: otherwise "undo" could no longer revert the second.
+// TestUndoChangedAgain: of two removals of the same session, the first cannot be undone while the second is in force:
+// otherwise "undo" could no longer revert the second.
 func TestUndoChangedAgain(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
@@ -183,7 +182,7 @@ func TestUndoChangedAgain(t *testing.T) {
 				}
 			}
 			if !maps.Equal(base, s.everything()) {
-				t.Error("the store is not as it was")
+				t.Error("the store differs from its original state")
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestUndoWithoutParent undoes with --force the change of a part whose message was deleted: nothing is
-// changed, and the hint does not suggest --force again.
+// TestUndoWithoutParent: the undo of a change of a part whose message was deleted is refused even with --force, and the
+// hint does not suggest --force again.
 func TestUndoWithoutParent(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -29,7 +29,7 @@ func TestUndoWithoutParent(t *testing.T) {
 	}
 }
 
-// TestUndoNewColumn undoes and redoes a repair after the agent added columns to the table: their values stay.
+// TestUndoNewColumn: the undo and the redo of a repair keep the values of columns that the agent added since.
 func TestUndoNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -37,8 +37,8 @@ func TestUndoNewColumn(t *testing.T) {
 	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	repaired := ts.snapshot()
 	columns := []string{"ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT 7", "UPDATE part SET a = id"}
-	// without returns the rows without the new columns, after a check of their values.
-	without := func() map[string]string {
+	// withoutNew checks the values of the new columns, and returns the rows without these columns.
+	withoutNew := func() map[string]string {
 		t.Helper()
 		dbtest.Alter(t, ts.path, "CREATE TABLE checked (x CHECK (x = 0))", "INSERT INTO checked SELECT count(*) FROM part WHERE a IS NOT id OR b != 7",
 			"DROP TABLE checked", "ALTER TABLE part DROP COLUMN a", "ALTER TABLE part DROP COLUMN b")
@@ -47,24 +47,24 @@ func TestUndoNewColumn(t *testing.T) {
 	}
 	dbtest.Alter(t, ts.path, columns...)
 	ts.want(frame.ExitDone, "undo", "qevajo", "--yes")
-	if !maps.Equal(without(), damaged) {
+	if !maps.Equal(withoutNew(), damaged) {
 		t.Error("the undo does not restore the rows")
 	}
 	ts.want(frame.ExitDone, "redo", "qevajo", "--yes")
-	if !maps.Equal(without(), repaired) {
+	if !maps.Equal(withoutNew(), repaired) {
 		t.Error("the redo does not restore the rows")
 	}
 }
 
-// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has got more columns since: a row gets the
-// defaults of these columns, and is not restored if one of them requires a value.
+// TestUndoDeletedRowNewColumn: a deleted row whose table has got new columns since is restored with the defaults of
+// these columns, and not at all if one of them requires a value.
 func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "reasoning last"))
 	damaged := ts.snapshot()
 	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
-		// ADD COLUMN cannot create such a column; a migration that recreates the table can
+		// ADD COLUMN cannot create a column that requires a value. A migration that recreates the table can.
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
 	before := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
@@ -75,8 +75,8 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	if !maps.Equal(ts.snapshot(), before) {
 		t.Error("rows changed")
 	}
-	// dropped removes the new columns, after their values are checked.
-	dropped := func() map[string]string {
+	// withoutNew checks the values of the new columns, removes these columns, and returns the rows.
+	withoutNew := func() map[string]string {
 		t.Helper()
 		dbtest.Alter(t, ts.path, "CREATE TABLE checked (x CHECK (x = 0))", "INSERT INTO checked SELECT count(*) FROM part WHERE a IS NOT NULL OR b IS NOT 7",
 			"DROP TABLE checked", "ALTER TABLE part DROP COLUMN a", "ALTER TABLE part DROP COLUMN b")
@@ -86,14 +86,13 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts.want(frame.ExitDone, "undo", "--session", ts.session, "--yes")
 	ts.want(frame.ExitDone, "redo", "qevajo", "--yes")
 	ts.want(frame.ExitDone, "undo", "--session", ts.session, "--yes")
-	if !maps.Equal(dropped(), damaged) {
+	if !maps.Equal(withoutNew(), damaged) {
 		t.Error("the undo does not restore the rows")
 	}
 }
 
-// TestUndoNewest checks that undo without an id reverts the newest change, even if it changed another session than the
-// newest repair: a redo, or a restore of an earlier state. It also checks that redo does not treat a restore as an
-// undo.
+// TestUndoNewest: undo without an id reverts the newest change of any kind: a repair, a redo, or a restore of an
+// earlier state. A redo does not treat a restore as an undo.
 func TestUndoNewest(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	damaged := ts.snapshot()
@@ -142,7 +141,7 @@ func newestUndo(t *testing.T, ts *testStore) string {
 	return ids[0]
 }
 
-// want runs mend, which must exit with the code, and returns its output.
+// want runs mend, requires the exit code, and returns the output.
 func (ts *testStore) want(code int, args ...string) string {
 	ts.Helper()
 	got, out := ts.mend(args...)

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUndoInCopy undoes each kind of change in a copy of its store: that is refused while the original
-// exists. If the original was moved, even to another file system, it is undone there. A plain run has every third kind.
+// TestUndoInCopy: a change is not undone in a copy of its store while the original exists. If the original was moved,
+// even to another file system, the change is undone there. A plain run has every third kind of change.
 func TestUndoInCopy(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestUndoInCopy(t *testing.T) {
 				}
 				for _, move := range []string{"move() { cp -a \"$@\" && rm -r \"$1\"; }; move", "mv"} {
 					if move == "mv" && i > 0 && !storetest.AllCases() {
-						continue // the same file, which its number shows
+						continue // a rename keeps the file, so one kind of change is enough
 					}
 					operation := s.do(v)
 					if operation == "" && v.name == s.moveOn().name { // there is nothing to move again
@@ -52,11 +52,11 @@ func TestUndoInCopy(t *testing.T) {
 					before := s.everything()
 					code, out := s.mend("undo", operation, "--yes")
 					if code != frame.ExitRefused || !strings.Contains(out, "belongs to another store") || !maps.Equal(before, s.everything()) {
-						t.Errorf("%s: undo in a copy: exit code %d, the copy is the same: %t: %s", v.name, code, maps.Equal(before, s.everything()), out)
+						t.Errorf("%s: undo in a copy: exit code %d, the copy is unchanged: %t: %s", v.name, code, maps.Equal(before, s.everything()), out)
 					}
 					elsewhere("moved", move)
 					if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitDone || !maps.Equal(s.everything(), base) {
-						t.Errorf("%s: undo after %s: exit code %d, the store is as before: %t: %s", v.name, move, code, maps.Equal(s.everything(), base), out)
+						t.Errorf("%s: undo after %s: exit code %d, the store is restored: %t: %s", v.name, move, code, maps.Equal(s.everything(), base), out)
 					}
 					s.path = original
 					reset()

@@ -18,9 +18,9 @@ import (
 	"mend/journal"
 )
 
-// TestUndoStack runs random sequences of commands on a store of each kind, with a stack as the model: "undo"
-// reverts the top of the stack, byte for byte, until the store has its original state. MEND_UNDO_SEEDS is the
-// number of sequences, and MEND_UNDO_SEED selects a single one.
+// TestUndoStack: after any sequence of commands, each "undo" reverts the newest change in force, byte for byte, until
+// the store has its original state. The model is a stack. MEND_UNDO_SEEDS is the number of random sequences, and
+// MEND_UNDO_SEED selects one of them.
 func TestUndoStack(t *testing.T) {
 	seeds := storetest.Count(10_000, 12)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
@@ -54,19 +54,20 @@ func TestUndoStack(t *testing.T) {
 	}
 }
 
-// foundSeeds are sequences that once failed and that a plain run would not include.
+// foundSeeds are sequences that failed once and that a plain run would not include.
 var foundSeeds = []int{
-	5373,       // a restore undone by its id, after a move that put the session's record into the folder of another project
-	3161, 3932, // a redo whose original was undone by its id
-	3991, // a redo of a part, since one of the sessions was gone
+	5373,       // a restore is undone by its id, after a move that put the record of the session into the folder of another project
+	3161, 3932, // a redo, and then its original is undone by its id
+	3991, // a redo in part, because one of the sessions no longer exists
 }
 
+// An undoModel is a store with the changes that its commands made.
 type undoModel struct {
 	*changedStore
 	r      *rand.Rand
-	done   []string          // for the message of a failure
+	done   []string          // the commands, for the text of a failure
 	layers []*layer          // in force, the newest last
-	undone []*layer          // and not applied again
+	undone []*layer          // undone and not applied again
 	now    map[string]string // see records; nil after a command
 }
 
@@ -74,9 +75,9 @@ type undoModel struct {
 type layer struct {
 	operation string
 	origin    string               // of a redo: the operation that it applied again
-	diff      map[string][2]string // by record what was before and after; "" for nothing
-	whole     bool                 // the whole database was exchanged
-	file      string               // a hash of the database before
+	diff      map[string][2]string // content before and after, by record; "" if the record does not exist
+	whole     bool                 // the whole database was replaced
+	file      string               // hash of the database before
 }
 
 func (m *undoModel) run() {
@@ -108,13 +109,12 @@ func (m *undoModel) run() {
 		m.Errorf("undo of nothing: exit code %d: %s", code, out)
 	}
 	if !maps.Equal(base, m.records()) {
-		m.Error("the store is not as it was at the beginning")
+		m.Error("the store differs from its original state")
 	}
 }
 
-// records returns everything by record, with a record for each line of a transcript: without the order of
-// lines, and without folders, because a folder created for several sessions remains until all of them are
-// gone.
+// records returns the content by record. Each line of a transcript is a record, without the order of lines. Folders are
+// left out, because a folder that was made for several sessions remains until all of them are removed.
 func (m *undoModel) records() map[string]string {
 	m.Helper()
 	if m.now != nil {
@@ -138,14 +138,14 @@ func (m *undoModel) records() map[string]string {
 	return all
 }
 
-// mend runs a command, after which the records are read again.
+// mend runs a command. The next call of records reads the store again.
 func (m *undoModel) mend(args ...string) (code int, out string) {
 	m.Helper()
 	m.now = nil
 	return m.changedStore.mend(args...)
 }
 
-// change runs a command that may change the store, and pushes its change on the stack.
+// change runs a command that may change the store, and pushes its change onto the stack.
 func (m *undoModel) change(name string, do func() (operation string)) *layer {
 	m.Helper()
 	before, file := m.records(), m.file()
@@ -159,7 +159,7 @@ func (m *undoModel) change(name string, do func() (operation string)) *layer {
 		}
 	}
 	for key, text := range after {
-		if _, was := before[key]; !was {
+		if _, existed := before[key]; !existed {
 			l.diff[key] = [2]string{"", text}
 		}
 	}
@@ -187,27 +187,25 @@ func (m *undoModel) undo() {
 		if !maps.Equal(before, m.records()) {
 			m.Error("a refused undo changed the store")
 		}
-		code, out = m.mend("undo", "--yes", "--force") // it was written to since: other pages, though the same rows
+		code, out = m.mend("undo", "--yes", "--force") // the database was written since: its pages differ, even with the same rows
 	}
 	if code != frame.ExitDone {
 		m.Errorf("undo of %s: exit code %d: %s", top.operation, code, out)
 		return
 	}
 	if left := m.compare(top, before, true, nil); len(left) > 0 {
-		m.Errorf("the undo of %s leaves %d records as they were", top.operation, len(left))
+		m.Errorf("the undo of %s does not restore %d records", top.operation, len(left))
 	}
 	if top.whole && m.file() != top.file {
-		m.Error("the undo of a salvage does not bring the same file back")
+		m.Error("the undo of a salvage does not restore the same file")
 	}
 	m.layers = m.layers[:len(m.layers)-1]
 	m.undone = append(m.undone, top)
 }
 
-// compare checks the undo of a layer, and returns the part that is not undone. With whole, everything that
-// was still as the layer left it must be undone.
-//
-// Records that a later layer also changed may remain: a restore may have reverted the layer's own change
-// already.
+// compare checks the undo of a layer, and returns the part that is not undone. With whole, every record that still had
+// the content that the layer wrote must be undone, except records that a later layer also changed: a restore may
+// already have reverted the change.
 func (m *undoModel) compare(l *layer, before map[string]string, whole bool, later []*layer) (left map[string][2]string) {
 	m.Helper()
 	left = map[string][2]string{}
@@ -224,7 +222,7 @@ func (m *undoModel) compare(l *layer, before map[string]string, whole bool, late
 	for _, all := range []map[string]string{before, after} {
 		for key := range all {
 			if _, own := l.diff[key]; !own && before[key] != after[key] {
-				m.Errorf("%s is no part of the change, and is %.200q instead of %.200q", key, after[key], before[key])
+				m.Errorf("%s does not belong to the change, and is %.200q, want %.200q", key, after[key], before[key])
 			}
 		}
 	}
@@ -235,8 +233,7 @@ func changedIn(layers []*layer, key string) bool {
 	return slices.ContainsFunc(layers, func(l *layer) bool { _, has := l.diff[key]; return has })
 }
 
-// undoID undoes any layer above the last salvage, or a part of it: records that were changed again stay, with
-// a reason.
+// undoID undoes any layer since the last salvage by its id. Records that were changed again are left.
 func (m *undoModel) undoID() {
 	m.Helper()
 	from := 0
@@ -251,7 +248,7 @@ func (m *undoModel) undoID() {
 	i := from + m.r.IntN(len(m.layers)-from)
 	l, name := m.layers[i], m.layers[i].operation
 	if l.origin != "" && m.r.IntN(2) == 0 && !slices.ContainsFunc(m.layers, func(o *layer) bool { return o.operation == l.origin }) {
-		name = l.origin // it is in force again, under its own id
+		name = l.origin // the original is in force again, under its own id
 	}
 	before := m.records()
 	code, out := m.mend("undo", name, "--yes")
@@ -266,7 +263,7 @@ func (m *undoModel) undoID() {
 	undone := *l
 	undone.operation = name // the name for a redo
 	m.undone = append(m.undone, &undone)
-	maps.DeleteFunc(left, func(key string, d [2]string) bool { // changes that a later restore had reverted are in force again after its undo
+	maps.DeleteFunc(left, func(key string, d [2]string) bool { // a change that a later restore reverted is in force again after the undo of that restore
 		return before[key] != d[1] && !changedIn(m.layers[i+1:], key)
 	})
 	if l.diff = left; len(left) == 0 {
@@ -327,7 +324,7 @@ func (m *undoModel) restore() {
 	})
 }
 
-// file returns a hash of the files of a database, "" for another store.
+// file returns a hash of the files of a database, or "" for another store.
 func (m *undoModel) file() string {
 	sum := sha256.New()
 	for _, suffix := range []string{"", "-wal"} {

@@ -18,8 +18,8 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// TestHelpForm checks that each command has a help in the same form: a short line, its group, its candidates
-// for completion, and lines that fit a terminal of 80 columns.
+// TestHelpForm: each command has a short description, a group and candidates for completion, and its help fits a
+// terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
 	env := &frame.Env{Terminal: &term.Terminal{}}
 	root := newRoot(env)

@@ -32,7 +32,7 @@ func sessionRecord(t *testing.T, store, session string) (path string, record map
 	return paths[0], record
 }
 
-// touchSession dates the record of a session now, as OpenCode does with each prompt.
+// touchSession sets the time of a session to now, as OpenCode does at each prompt.
 func touchSession(t *testing.T, store, session string) {
 	t.Helper()
 	path, record := sessionRecord(t, store, session)
@@ -46,7 +46,7 @@ func touchSession(t *testing.T, store, session string) {
 	}
 }
 
-// nextEvent returns the next line of the answer of watch.
+// nextEvent returns the next event of watch, which must be of that kind.
 func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e running.WatchEvent) {
 	t.Helper()
 	if !lines.Scan() {
@@ -58,8 +58,7 @@ func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e running.Watch
 	return e
 }
 
-// TestWatchVerb checks that "mend watch" notices a session whose turn failed, repairs it, and prints its
-// answer at the end.
+// TestWatchVerb: "mend watch" repairs a session whose turn failed, and prints its answer at the end.
 func TestWatchVerb(t *testing.T) {
 	t.Parallel()
 	store, session := blankTextStore(t)
@@ -86,8 +85,8 @@ func TestWatchVerb(t *testing.T) {
 	}
 }
 
-// failedClaudeStore returns a store of Claude Code with a session whose last turn failed with an error of the
-// provider, and its transcript.
+// failedClaudeStore returns a store of Claude Code whose session ends with an error of the provider, and the
+// transcript.
 func failedClaudeStore(t *testing.T, text string) (root, path string) {
 	t.Helper()
 	transcript := claude.New().Bytes()
@@ -116,8 +115,7 @@ func failedClaudeStore(t *testing.T, text string) (root, path string) {
 
 const badSignature = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
 
-// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session
-// once, like "mend fix --error".
+// TestWatchClaudeError: a session of Claude Code whose transcript ends with an error of the provider is repaired once.
 func TestWatchClaudeError(t *testing.T) {
 	root, _ := failedClaudeStore(t, badSignature)
 	journal := t.TempDir()
@@ -127,6 +125,6 @@ func TestWatchClaudeError(t *testing.T) {
 		t.Errorf("watch: %d, %v: %s", code, err, out)
 	}
 	if code, out := runMend(t, root, journal, "watch", "--once", "--json"); code != frame.ExitDone || strings.Contains(out, `"event"`) {
-		t.Errorf("the second look: %d: %s", code, out)
+		t.Errorf("the second watch: exit code %d: %s", code, out)
 	}
 }

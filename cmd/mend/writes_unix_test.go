@@ -30,7 +30,7 @@ type writeCase struct {
 	args  func(sb sandbox) []string // after the verb
 	setup func(sb sandbox)
 	asks  string // a part of the question
-	then  string // keys for the questions after a yes
+	then  string // answers to the questions after a yes
 }
 
 func commandArgs(text string) func(sandbox) []string {
@@ -53,7 +53,7 @@ var writeCases = []writeCase{
 		}
 	}},
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
-	{verb: "salvage", args: databaseArgs, asks: "Replace the damaged database with the new one?", setup: malformed},
+	{verb: "salvage", args: databaseArgs, asks: "Replace the damaged database with the new one?", setup: damageDatabase},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
 	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
 	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session into the journal?", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},
@@ -65,18 +65,18 @@ var writeCases = []writeCase{
 	{verb: "clean pages", args: databaseArgs, asks: "Return the free pages of", setup: func(sb sandbox) {
 		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
 	}},
-	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archived},
-	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
-	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
-	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
-	{verb: "undo", args: commandArgs("--redo"), asks: `Redo repair qevajo of "A title"?`, setup: undone1},
-	{verb: "redo", asks: `Redo repair qevajo of "A title"?`, setup: undone1},
-	{verb: "redo", args: commandArgs("qevajo"), asks: `Redo repair qevajo of "A title"?`, setup: undone1},
-	{verb: "recover", args: commandArgs("qevajo --back"), asks: "Resolve the conflict of repair qevajo by restoring", setup: inConflict},
-	{verb: "resolve", args: commandArgs("qevajo --keep"), asks: "Resolve the conflict of repair qevajo by leaving", setup: inConflict},
-	{verb: "forget", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
-	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
-	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
+	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archiveSession},
+	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repairSession},
+	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repairSession},
+	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repairSession},
+	{verb: "undo", args: commandArgs("--redo"), asks: `Redo repair qevajo of "A title"?`, setup: undoRepair},
+	{verb: "redo", asks: `Redo repair qevajo of "A title"?`, setup: undoRepair},
+	{verb: "redo", args: commandArgs("qevajo"), asks: `Redo repair qevajo of "A title"?`, setup: undoRepair},
+	{verb: "recover", args: commandArgs("qevajo --back"), asks: "Resolve the conflict of repair qevajo by restoring", setup: makeConflict},
+	{verb: "resolve", args: commandArgs("qevajo --keep"), asks: "Resolve the conflict of repair qevajo by leaving", setup: makeConflict},
+	{verb: "forget", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repairSession},
+	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repairSession},
+	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repairSession},
 	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(frame.ExitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
 	{verb: "install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
@@ -89,15 +89,15 @@ var writeCases = []writeCase{
 
 // unasked are the verbs with --yes that do not ask, with the reason.
 var unasked = map[string]string{
-	"recover": "it finishes what a user has agreed to, as every verb that writes does first",
-	"keep":    "it makes copies, and changes no session",
+	"recover": "finishes what a user has accepted, as every verb that writes does first",
+	"keep":    "makes copies, and changes no session",
 }
 
 func longOutputs(sb sandbox) {
 	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
 }
 
-// otherDatabase creates a database beside the store; databaseArgs name it.
+// otherDatabase creates a database beside the store. databaseArgs names it.
 func otherDatabase(sb sandbox) string {
 	dir := filepath.Join(sb.dir, "other")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -113,8 +113,8 @@ func databaseArgs(sb sandbox) []string {
 	return []string{"--store", filepath.Join(sb.dir, "other", "opencode", "opencode.db")}
 }
 
-// malformed makes a database with a damaged page.
-func malformed(sb sandbox) {
+// damageDatabase creates the other database, with a damaged page.
+func damageDatabase(sb sandbox) {
 	path := otherDatabase(sb)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func malformed(sb sandbox) {
 	}
 }
 
-func archived(sb sandbox) {
+func archiveSession(sb sandbox) {
 	files, err := filepath.Glob(filepath.Join(sb.store, "session", "*", sb.session+".json"))
 	if err != nil || len(files) != 1 {
 		sb.Fatal(files, err)
@@ -140,15 +140,15 @@ func archived(sb sandbox) {
 	}
 }
 
-func repaired(sb sandbox) { sb.mustRepair() }
+func repairSession(sb sandbox) { sb.mustRepair() }
 
-func undone1(sb sandbox) {
+func undoRepair(sb sandbox) {
 	sb.mustRepair()
 	sb.mustExit(frame.ExitDone, "undo", "--yes")
 }
 
-// inConflict leaves repair qevajo in conflict: it was cut, and another program wrote.
-func inConflict(sb sandbox) {
+// makeConflict leaves repair qevajo in conflict: mend was killed, and another program wrote.
+func makeConflict(sb sandbox) {
 	dead := false
 	_ = repairWith(sb.store, filepath.Join(sb.dir, "state", "mend"), sb.session, func(call string) error {
 		if dead = dead || strings.HasPrefix(call, "commit finish"); dead {
@@ -160,7 +160,7 @@ func inConflict(sb sandbox) {
 	sb.mustExit(frame.ExitConflict, "recover")
 }
 
-// files returns the bytes of all files in the sandbox besides mend's cache.
+// files returns the bytes of all files in the sandbox except mend's cache.
 func (sb sandbox) files() map[string]string {
 	sb.Helper()
 	all := map[string]string{}
@@ -168,7 +168,7 @@ func (sb sandbox) files() map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == filepath.Join(sb.dir, "cache"), filepath.Base(path) == "built": // a new database, before it is in its place
+		case path == filepath.Join(sb.dir, "cache"), filepath.Base(path) == "built": // a new database that does not replace the old one yet
 			return fs.SkipDir
 		}
 		text := ""
@@ -190,8 +190,8 @@ func (sb sandbox) files() map[string]string {
 	return all
 }
 
-// answer starts mend on a new terminal, waits for the question, and types keys. Before that it calls
-// meanwhile. It returns the exit code and the output.
+// answer starts mend on a new terminal, waits for the question, calls meanwhile, and types keys. It returns the exit
+// code and the output.
 func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string) (int, string) {
 	sb.Helper()
 	s := newScreen(sb.T)
@@ -220,9 +220,8 @@ func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string
 	return cmd.ProcessState.ExitCode(), s.shown()
 }
 
-// TestWritesAsk checks that every verb that writes shows its changes and asks on a terminal, that it changes
-// no byte before the answer, nor after any answer but yes, and that without a terminal and with --json it
-// needs --yes. A plain run answers with a signal and with the end of input once.
+// TestWritesAsk: every verb that writes asks on a terminal, and changes bytes only after yes. Without a terminal and
+// with --json it needs --yes. A plain run answers with a signal and with the end of input once.
 func TestWritesAsk(t *testing.T) {
 	for i, c := range writeCases {
 		args := strings.Fields(c.verb)
@@ -251,7 +250,7 @@ func TestWritesAsk(t *testing.T) {
 		for _, a := range []struct {
 			name, keys string
 			code       int
-			says       string
+			shows      string
 		}{
 			{"no", "n\n", frame.ExitRefused, "nothing was changed"},
 			{"Ctrl-C", "\x03", frame.ExitSignalled + int(syscall.SIGINT), "interrupted: nothing was changed"},
@@ -261,15 +260,15 @@ func TestWritesAsk(t *testing.T) {
 				continue
 			}
 			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
-			if code != a.code || !strings.Contains(shown, a.says) {
-				t.Errorf("mend %s, %s: exit code %d, want %d and %q:\n%s", name, a.name, code, a.code, a.says, shown)
+			if code != a.code || !strings.Contains(shown, a.shows) {
+				t.Errorf("mend %s, %s: exit code %d, want %d and %q in\n%s", name, a.name, code, a.code, a.shows, shown)
 			}
 			unchanged("after " + a.name)
 		}
 		for _, more := range [][]string{nil, {"--json"}} {
 			got := sb.mustExit(frame.ExitRefused, append(slices.Clone(args), more...)...)
 			if !strings.Contains(got.out+got.err, "pass --yes") {
-				t.Errorf("mend %s %v without a terminal says:\n%s%s", name, more, got.out, got.err)
+				t.Errorf("mend %s %v without a terminal does not name --yes:\n%s%s", name, more, got.out, got.err)
 			}
 			unchanged("without a terminal")
 		}
@@ -282,7 +281,8 @@ func TestWritesAsk(t *testing.T) {
 	}
 }
 
-// TestWritesListed checks that the table has every verb that writes: those with --dry-run or --yes.
+// TestWritesListed: each verb that writes, that is, has --dry-run and --yes, has a row in writeCases or a reason in
+// unasked.
 func TestWritesListed(t *testing.T) {
 	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		dryRun, yes := cmd.Flags().Lookup("dry-run") != nil, cmd.Flags().Lookup("yes") != nil
