@@ -106,7 +106,10 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.whole.Owner == "" {
 		return nil
 	}
-	return o.whole.Discard(ctx, st)
+	if err := o.whole.Discard(ctx, st); err != nil {
+		return fmt.Errorf("removing mend's own files beside %s: %w", o.id.Root, err)
+	}
+	return nil
 }
 
 // Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops also

@@ -151,6 +151,17 @@ func TestCase08Unwritable(t *testing.T) {
 		}
 		sb.mustExit(frame.ExitDone, "scan")
 	}
+	sb.mustExit(frame.ExitDone, "undo", "--yes") // broken again
+	if err := os.Chmod(folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	a := sb.mustExit(frame.ExitUnusable, "fix", "--yes")
+	for _, want := range []string{"because it cannot write to its database", "preparing a change of"} { // both errors
+		sb.wantOutput(a, want)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestCase08UnlistedFolder: a folder of sessions that cannot be read is reported.

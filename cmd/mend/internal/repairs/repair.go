@@ -502,7 +502,7 @@ func (r *repairRun) finish(left error) error {
 		}
 		return err
 	}
-	if err = r.repairForks(r.end(fail.Worst(left, err))); !r.offersAside() {
+	if err = r.repairForks(r.end(r.Both(r.Ctx, left, err))); !r.offersAside() {
 		return err
 	}
 	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 1), Request: r.Request}, flags: r.flags, named: true}
