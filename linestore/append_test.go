@@ -479,16 +479,17 @@ func TestTwoStaged(t *testing.T) {
 	}
 }
 
-// TestRefusedPlans: a plan is refused if it changes the key of a line, puts two lines into a record, or changes a transcript
-// and its lines, or two transcripts.
+// TestRefusedPlans: a plan is refused if it changes the key of a line, puts two lines into a record, changes a transcript and
+// its lines, changes two transcripts, or names a session without a transcript.
 func TestRefusedPlans(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])
 	s := mustOpen(t, root, linestore.Options{})
 	for name, ops := range map[string][]change.Op{
-		"other key":    {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},
-		"two lines":    {{Ref: lineRef("new"), Post: image("{\"id\":\"new\"}\n{}")}},
-		"whole, lines": {{Ref: transcriptRef, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
-		"no such file": {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_2"}, Pre: image("a"), Post: image("b")}},
+		"other key":       {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},
+		"two lines":       {{Ref: lineRef("new"), Post: image("{\"id\":\"new\"}\n{}")}},
+		"whole, lines":    {{Ref: transcriptRef, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
+		"no transcript":   {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_3"}, Pre: image("a"), Post: image("b")}},
+		"two transcripts": {added, {Ref: change.Ref{Kind: change.KindMessage, Session: "ses_2", Message: "new"}, Post: added.Post}},
 	} {
 		if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("%s: Prepare = %v, want %v", name, err, change.ErrInvalid)

@@ -18,11 +18,13 @@ import (
 // transcript is the path of the transcript below the root.
 const transcript = "talks/ses_1.jsonl"
 
-// A testLayout has one transcript. The key of a line is its id.
+// A testLayout has the transcripts of ses_1 and ses_2. The key of a line is its id.
 type testLayout struct{}
 
 func (testLayout) Path(ref change.Ref) (string, change.Ref, error) {
 	switch {
+	case ref.Session == "ses_2":
+		return "talks/ses_2.jsonl", ref, nil
 	case ref.Session != "ses_1":
 		return "", ref, fmt.Errorf("no session %s", ref.Session)
 	case strings.HasPrefix(ref.Message, "../"):
