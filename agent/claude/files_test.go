@@ -81,7 +81,7 @@ func TestFilesCutAtEveryCall(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = j.Close() }() // it is read again
+		defer func() { _ = j.Close() }() // the journal is opened again and read
 		st, err := claude.Agent{Step: step}.Open(agent.Located{Path: root}, nil)
 		if err != nil {
 			return err

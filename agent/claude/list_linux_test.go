@@ -99,7 +99,7 @@ func TestLongFolders(t *testing.T) {
 		t.Fatalf("%d sessions, %v, want %d", len(heads), err, n+1)
 	}
 	for _, h := range heads {
-		allocated := testing.AllocsPerRun(1, func() { // it also runs once before it counts
+		allocated := testing.AllocsPerRun(1, func() { // AllocsPerRun calls it once before it counts
 			if stamp, err := opened.Stamp(t.Context(), h); err != nil || stamp == (change.Stamp{}) {
 				t.Errorf("Stamp(%s) = %v, %v", h.Project, stamp, err)
 			}

@@ -146,13 +146,13 @@ func TestRealRestore(t *testing.T) {
 				t.Errorf("after the loss %d blocks are sent: %s", len(r.Blocks), r.Output)
 			}
 			if lost == nil {
-				_ = os.Remove(h.File(fixture.Session)) // what Claude Code wrote for the prompt
+				_ = os.Remove(h.File(fixture.Session)) // the transcript that Claude Code wrote for the prompt
 			} else {
 				h.Put(fixture.Session, lost)
 			}
 			done, id := k.restore()
 			if done.Session.ID != fixture.Session {
-				t.Errorf("it is restored as %s", done.Session.ID)
+				t.Errorf("the session is restored as %s", done.Session.ID)
 			}
 			info, err := os.Stat(h.File(fixture.Session))
 			if err != nil || info.Mode().Perm() != 0o600 {

@@ -212,7 +212,7 @@ func TestDamages(t *testing.T) {
 			id := apply(t, c, r.Plan)
 			head = session(t, c)
 			if got := predictFate(t, c, head); got != "alive" {
-				t.Errorf("after the repair it is %s", got)
+				t.Errorf("after the repair the session is %s", got)
 			}
 			again, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 			if err != nil || len(again.Plan.Ops) > 0 {
@@ -253,7 +253,7 @@ func TestLock(t *testing.T) {
 	unlock()
 	apply(t, c, r.Plan)
 	if got := predictFate(t, c, session(t, c)); got != "alive" {
-		t.Errorf("after the repair it is %s", got)
+		t.Errorf("after the repair the session is %s", got)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestRestore(t *testing.T) {
 				t.Errorf("there are %d rollouts, and this one has %d bytes, want %d", len(now)-1, len(now[h.Rollout()]), len(testdata.Codex))
 			}
 			if got := predictFate(t, o, session(t, o)); got != "alive" {
-				t.Errorf("after the restore it is %s", got)
+				t.Errorf("after the restore the session is %s", got)
 			}
 			undo(t, o, id)
 			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
@@ -382,7 +382,7 @@ func TestMoveCompressed(t *testing.T) {
 			t.Errorf("the session is in %s, in %d rollouts", head.Directory, len(now)-1)
 		}
 		if got := predictFate(t, c, head); got != "alive" {
-			t.Errorf("after the move it is %s", got)
+			t.Errorf("after the move the session is %s", got)
 		}
 		undo(t, c, id)
 		if diff := gocmp.Diff(before, files(t, h)); diff != "" {

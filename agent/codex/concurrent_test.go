@@ -45,7 +45,7 @@ func TestConcurrentRepairs(t *testing.T) {
 		done = 1
 	}
 	if got := predictFate(t, all[done], session(t, all[done])); got != "alive" {
-		t.Errorf("after the repairs it is %s", got)
+		t.Errorf("after the repairs the session is %s", got)
 	}
 	undo(t, open(t, h, journal), ids[done])
 	if diff := gocmp.Diff(before, files(t, h)); diff != "" {

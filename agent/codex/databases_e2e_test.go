@@ -50,7 +50,7 @@ func TestRealDatabases(t *testing.T) {
 		t.Run(c.file+" "+c.name, func(t *testing.T) {
 			h := newHome(t)
 			if r := h.Prompt(testdata.CodexSession, "one"); r.Fate() != "alive" {
-				t.Fatalf("without damage it is %s: %s", r.Fate(), r.Output)
+				t.Fatalf("without damage the session is %s: %s", r.Fate(), r.Output)
 			}
 			path := filepath.Join(h.Root(), c.file)
 			must(t, errors.Join(run("SELECT 1")(path), c.damage(path)))

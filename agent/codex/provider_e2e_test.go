@@ -93,13 +93,13 @@ func TestRealProvider(t *testing.T) {
 			id := apply(t, s, r.Plan)
 			fixed := h.Save()
 			if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
-				t.Errorf("after the repair it is %s: %s", seen.Fate(), seen.Output)
+				t.Errorf("after the repair the session is %s: %s", seen.Fate(), seen.Output)
 			}
 			fixed()
 			if c.index { // Codex rebuilds the index from the rollout
 				h.Damage(fixture.ByName("no databases"))
 				if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
-					t.Errorf("after the repair, without an index, it is %s: %s", seen.Fate(), seen.Output)
+					t.Errorf("after the repair, without an index, the session is %s: %s", seen.Fate(), seen.Output)
 				}
 				fixed()
 			}
@@ -108,7 +108,7 @@ func TestRealProvider(t *testing.T) {
 				t.Errorf("after the undo the store differs: %s", diff)
 			}
 			if seen := h.Prompt(testdata.CodexSession, "one more"); !strings.Contains(seen.Output, c.error) {
-				t.Errorf("after the undo it is %s: %s", seen.Fate(), seen.Output)
+				t.Errorf("after the undo the session is %s: %s", seen.Fate(), seen.Output)
 			}
 		})
 	}

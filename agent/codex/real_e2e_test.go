@@ -206,6 +206,6 @@ func content(raw string) string {
 	for _, name := range []string{"id", "call_id", "name"} {
 		delete(it, name)
 	}
-	text, _ := json.Marshal(it) // what was decoded from JSON
+	text, _ := json.Marshal(it) // cannot fail: it was decoded from JSON
 	return string(text)
 }

@@ -35,7 +35,7 @@ func TestRealRestore(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name       string
-		lose       func(data []byte) []byte // what is left; nil for no file
+		lose       func(data []byte) []byte // returns the rest; nil: the rollout is deleted
 		keptPacked bool                     // Codex compressed the rollout before it was kept
 		nowPacked  bool                     // Codex compressed it later
 		continues  bool                     // Codex continues with the rest
@@ -94,7 +94,7 @@ func TestRealRestore(t *testing.T) {
 			apply(t, o, change.Plan{Session: head.ID, Ops: restored.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
 			after := h.Prompt(testdata.CodexSession, "one more")
 			if after.Fate() != "alive" {
-				t.Fatalf("after the restore it is %s: %s", after.Fate(), after.Message+after.Output)
+				t.Fatalf("after the restore the session is %s: %s", after.Fate(), after.Message+after.Output)
 			}
 			if missing := lostContents(healthy.Items, after.Items, false); len(missing) > 0 {
 				t.Errorf("after the restore the request lacks %s", strings.Join(missing, "\n"))

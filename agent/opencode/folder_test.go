@@ -29,7 +29,7 @@ func TestProjectOf(t *testing.T) {
 	}
 	for _, c := range []struct {
 		folder, project string
-		used            bool // as the commit's project
+		used            bool // OpenCode has used the folder, for the commit's project
 		want            string
 	}{
 		{"plain", "global", false, ""},

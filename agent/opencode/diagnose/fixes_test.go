@@ -35,7 +35,7 @@ func (c fixCase) run(t *testing.T) {
 		t.Errorf("Plan leaves\n%s\nwant\n%s", got, want)
 	}
 	if records(s) != before {
-		t.Errorf("Plan changed the session that it was given")
+		t.Errorf("Plan changed its input")
 	}
 	if (c.want == nil) != (len(r.Plan.Ops) == 0) {
 		t.Errorf("Plan has %d ops", len(r.Plan.Ops))

@@ -130,7 +130,7 @@ func TestPlanProperties(t *testing.T) {
 			t.Fatalf("Plan: %v", err)
 		}
 		if records(s) != before {
-			t.Fatalf("Plan changed the session that it was given")
+			t.Fatalf("Plan changed its input")
 		}
 		again, err := Plan(r.After, req)
 		if err != nil || len(again.Plan.Ops) > 0 {

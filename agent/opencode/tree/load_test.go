@@ -245,15 +245,15 @@ func TestInfoMissing(t *testing.T) {
 		return loaded.InfoMissing
 	}
 	if missing() {
-		t.Error("the healthy session: its record is missing")
+		t.Error("InfoMissing of the healthy session is true")
 	}
 	folder := filepath.Join(data, "storage", "session")
 	must(t, os.Rename(filepath.Join(folder, "global"), filepath.Join(data, "elsewhere")))
 	if !missing() {
-		t.Error("the folder of the record was moved away: the record is not missing")
+		t.Error("InfoMissing is false after the folder of the record was moved away")
 	}
 	must(t, os.Symlink(filepath.Join(data, "elsewhere"), filepath.Join(folder, "global")))
 	if missing() {
-		t.Error("a link leads to the folder of the record: the record is missing")
+		t.Error("InfoMissing is true although a link leads to the folder of the record")
 	}
 }

@@ -78,7 +78,7 @@ func testSpecialFiles(t *testing.T) {
 		if name == "hard link" {
 			for _, o := range storetest.SetText(t, loaded.AllRecords, "prt_12", "new") {
 				if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{o}}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
-					t.Errorf("%s: Prepare with what was read = %v, want a conflict", name, err)
+					t.Errorf("%s: Prepare with the loaded record = %v, want a conflict", name, err)
 				}
 			}
 		}
