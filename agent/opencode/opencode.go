@@ -12,6 +12,7 @@ import (
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
+	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/request"
 	"mend/internal/userdir"
@@ -68,6 +69,11 @@ func (a Agent) Find() ([]agent.Located, error) {
 		return nil, fmt.Errorf("%w: looked in %s's data folder", agent.ErrNoStore, p.title)
 	}
 	data := p.databases().DataDir(os.Getenv, home)
+	wal := filepath.Join(data, "opencode.db-wal")
+	if info, err := os.Stat(wal); err == nil && info.Size() > 0 {
+		return nil, fail.New(fail.Unusable, "do not start OpenCode: it would delete that file, which has the newest messages. "+
+			"Put the database back beside it first. If it is lost, move the file away and keep it", "%s is there without its database", wal)
+	}
 	storage := filepath.Join(data, "storage")
 	switch info, err := os.Stat(storage); {
 	case errors.Is(err, fs.ErrPermission):

@@ -42,27 +42,28 @@ func (env *Env) SelectAgent() error {
 
 // AgentOptions returns the options for each agent that has a store here, or only the command's own options if the
 // user names a store or an agent, or if there is no store. It prints a note about each folder of an agent that cannot
-// be read, and returns the last of these errors.
+// be read, or in which something is wrong, and returns the last of these errors.
 func AgentOptions(env *Env) (all []mend.Options, unread error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
 		return []mend.Options{env.Opt}, nil
 	}
-	var unreadable []*fs.PathError
+	var unreadable []error
 	for _, ag := range env.Opt.Agents {
 		found, err := ag.Find()
 		if denied, ok := errors.AsType[*fs.PathError](err); ok && (errors.Is(denied, fs.ErrPermission) || errors.Is(denied, agent.ErrLink)) {
-			unreadable = append(unreadable, denied)
+			unreadable = append(unreadable, fail.New(fail.Unusable, "", "sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
 		} else if err == nil && len(found) > 0 {
 			o := env.Opt
 			o.Agents = []agent.Agent{ag}
 			all = append(all, o)
+		} else if err != nil && !errors.Is(err, mend.ErrNoStore) {
+			unreadable = append(unreadable, err)
 		}
 	}
 	if len(all) == 0 {
 		return []mend.Options{env.Opt}, nil
 	}
-	for _, denied := range unreadable {
-		err := fail.New(fail.Unusable, "", "sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err)
+	for _, err := range unreadable {
 		env.NoteSkipped(err)
 		unread = &ReportedError{err}
 	}
