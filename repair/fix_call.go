@@ -44,7 +44,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	for _, id := range callIDs(call) { // two, because another call may already have the first
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
-			Whole: apart, Alike: apart,
+			Whole: apart, Alike: true,
 			Edit: func(d Editor) error {
 				if call.ToolID == id {
 					return errors.New("it has that id already")
@@ -164,7 +164,7 @@ func fixInput(x *Fault) []Fix {
 	case len(input) > len(x.block.Input):
 		text = `The input is wrapped in an object, under "input".`
 	}
-	return []Fix{{Text: text, Edit: func(d Editor) error { return d.SetInput(x.block, input) }}}
+	return alike(Fix{Text: text, Edit: func(d Editor) error { return d.SetInput(x.block, input) }})
 }
 
 func whyToolName(x *Fault) string {

@@ -33,7 +33,7 @@ func fixFile(x *Fault) []Fix {
 	if files := x.filesAtFault(); len(files) > 0 && x.isResult() {
 		fixes = append(fixes, x.replaceFiles(files))
 	}
-	return append(fixes, x.replaceFiles(nil))
+	return alike(append(fixes, x.replaceFiles(nil))...)
 }
 
 // replaceFiles replaces the block, or files in its result, with lines of text: all files if files is nil.

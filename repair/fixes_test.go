@@ -447,7 +447,7 @@ func TestFixCallOfResult(t *testing.T) {
 	} {
 		c := newCase(x.s)
 		fix := c.Rules.Fault(c, repair.Finding{Code: "R13", Ref: *x.at}).Fixes()[0]
-		if !strings.Contains(fix.Text, x.id) || fix.Whole != x.apart || fix.Alike != x.apart {
+		if !strings.Contains(fix.Text, x.id) || fix.Whole != x.apart || !fix.Alike {
 			t.Errorf("%s: %+v, want %s, whole: %t", x.name, fix, x.id, x.apart)
 		}
 	}

@@ -31,7 +31,14 @@ type search struct {
 	tried    map[key]int           // number of failed attempts, or noMore
 	reasons  map[key]*RefusalError // why the last of them failed
 	refused  string                // why fixes of several messages are not tried
+	examined *int                  // how many outcomes were examined, including those of nested searches
 }
+
+// maxExamined limits the outcomes that a search examines, so that its cost grows with the session and not with the
+// square of its findings. No session of the tests needs 50.
+const maxExamined = 300
+
+const whyStopped = "mend stopped after 300 attempts. Repair what it found, then run it again."
 
 // A filter reports whether a finding of the case should be fixed.
 type filter func(*Case, Finding) bool
@@ -59,20 +66,24 @@ func newSearch(c *Case, o origin, w filter, auto bool) *search {
 func (s *search) run() *search {
 	s.refs, s.findings = &refSet{c: s.c}, s.c.Findings()
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
-	for range 64 + 16*len(s.findings.list) { // far more rounds than needed: the limit guarantees an end
+	s.examined = cmp.Or(s.examined, new(int))
+	for *s.examined < maxExamined {
 		group, n := s.next()
 		if len(group) == 0 {
 			break
 		}
 		s.try(group, n)
 	}
-	way, can := "", map[key]bool(nil)
+	why, way, can := whyNone, "", map[key]bool(nil)
+	if *s.examined >= maxExamined {
+		why = whyStopped
+	}
 	for _, f := range s.findings.list {
 		if !s.filter(s.c, f) {
 			continue
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
-		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, whyNone)
+		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, why)
 		if f.Severity <= Latent && s.depth == 0 && !r.Helps && d.WhyNot != s.refused {
 			if can == nil {
 				can = s.canSetAside()
@@ -201,14 +212,35 @@ func (s *search) try(group []Finding, n int) {
 		s.try(findingsOf(good), n)
 		s.try(findingsOf(bad), n)
 	case !sure:
-		half := (len(trials) + 1) / 2
-		s.try(findingsOf(trials[:half]), n)
-		s.try(findingsOf(trials[half:]), n)
+		first, rest := halves(trials)
+		s.try(findingsOf(first), n)
+		s.try(findingsOf(rest), n)
 	default:
 		for _, tr := range trials {
 			s.tried[tr.key()] = n + 1
 		}
 	}
+}
+
+// halves splits the trials of each message, or else the messages.
+func halves(trials []*trial) (first, rest []*trial) {
+	all, seen := map[string]int{}, map[string]int{}
+	for _, tr := range trials {
+		all[tr.Ref.Message]++
+	}
+	for _, tr := range trials {
+		id := tr.Ref.Message
+		if seen[id]++; 2*seen[id] <= all[id]+1 {
+			first = append(first, tr)
+		} else {
+			rest = append(rest, tr)
+		}
+	}
+	if len(rest) == 0 {
+		half := (len(trials) + 1) / 2
+		return trials[:half], trials[half:]
+	}
+	return first, rest
 }
 
 // fixCaused fixes new findings of the outcome. If the trials lose nothing, these fixes must not lose anything.
@@ -225,7 +257,10 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
-	sub := (&search{c: o.c, filter: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
+	sub := &search{
+		c: o.c, filter: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto, examined: s.examined,
+	}
+	sub.run()
 	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for ref, old := range originals {
 		if o.refs.has(ref) {
@@ -246,6 +281,9 @@ func findingsOf(trials []*trial) (fs []Finding) {
 // message that share a fix. A fix that changes more than its message is applied alone, or with others that
 // move or remove messages.
 func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
+	if *s.examined >= maxExamined {
+		return nil, o
+	}
 	d := s.c.Draft()
 	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
 	for _, f := range group {
@@ -273,6 +311,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 		}
 	}
 	if len(trials) > 0 {
+		*s.examined++
 		o.c = d.Case()
 		o.refs = &refSet{c: o.c}
 		if s.c.Renamed != nil {

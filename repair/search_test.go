@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -213,26 +214,60 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// examinations returns how often a session of messages with these texts is examined for a repair with the fixes.
+func examinations(t *testing.T, fixes func(x *repair.Fault) []repair.Fix, messages ...message) (repair.Result, int) {
+	t.Helper()
+	examined := 0
+	rule := bad("x", repair.Broken, fixes)
+	find := rule.Find
+	rule.Find = func(c *repair.Case) []repair.Finding {
+		examined++
+		return find(c)
+	}
+	r, err := repair.Plan("ses_1", newCase(newToy(claude, messages...), rule), repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, examined
+}
+
 // A search examines the session a few times, however many findings it has.
 func TestSearchIsShort(t *testing.T) {
 	const n, most = 64, 12
-	for name, fixes := range map[string]func(x *repair.Fault) []repair.Fix{
-		"fixes of messages":              single("good"),
-		"the second fixes":               single("x x", "good"),
-		"whole fixes that are alike":     whole(alike(single("good"))),
-		"fixes that lose something else": single("x x/a", "x x/b", "good/c"),
+	var one, two []message
+	for range n {
+		one = append(one, prompt(text("x")))
+	}
+	for range n / 2 {
+		two = append(two, prompt(text("x"), text("x")))
+	}
+	for name, x := range map[string]struct {
+		messages []message
+		fixes    func(x *repair.Fault) []repair.Fix
+	}{
+		"fixes of messages":              {one, single("good")},
+		"the second fixes":               {one, single("x x", "good")},
+		"whole fixes that are alike":     {one, whole(alike(single("good")))},
+		"fixes that lose something else": {one, single("x x/a", "x x/b", "good/c")},
+		"fixes of two texts":             {two, single("good")},
+		"the second fixes of two texts":  {two, alike(single("x x", "good"))},
 	} {
-		examined := 0
-		rule := bad("x", repair.Broken, fixes)
-		find := rule.Find
-		rule.Find = func(c *repair.Case) []repair.Finding {
-			examined++
-			return find(c)
+		if r, examined := examinations(t, x.fixes, x.messages...); len(r.Fixed) != n || examined > most {
+			t.Errorf("%s: %d fixed, examined %d times", name, len(r.Fixed), examined)
 		}
-		r, err := repair.Plan("ses_1", newCase(words(slices.Repeat([]string{"x"}, n)...), rule), repair.Request{})
-		if err != nil || len(r.Fixed) != n || examined > most {
-			t.Errorf("%s: %d fixed, examined %d times, %v", name, len(r.Fixed), examined, err)
-		}
+	}
+}
+
+// A search that finds no end stops, and says so: here each part of the findings fails again.
+func TestSearchStops(t *testing.T) {
+	const n, most = 160, 700 // outcomes of the search, and of the search for what can be set aside
+	var texts []*request.Block
+	for range n {
+		texts = append(texts, text("x"))
+	}
+	r, examined := examinations(t, alike(single("x x")), prompt(texts...))
+	if len(r.Fixed) != 0 || examined > most || !strings.HasPrefix(r.Unfixable[0].WhyNot, "mend stopped after 300 attempts.") {
+		t.Errorf("%d fixed, examined %d times: %q", len(r.Fixed), examined, r.Unfixable[0].WhyNot)
 	}
 }
 

@@ -230,11 +230,14 @@ func isArchived(s *record.Session) bool {
 	return isColumn && c.Class != change.ClassNull || found && raw[0] != 'n'
 }
 
-// completions returns the fixes of the records that accept selects and that some version of the agent cannot read:
-// the record that seems to be lost may be one of them.
+// maxCompletions limits [simulation.completions]: each of them is tried alone.
+const maxCompletions = 16
+
+// completions returns the fixes of the first records that accept selects and that some version of the agent cannot
+// read: the record that seems to be lost may be one of them.
 func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
-		if accept(f.Ref) {
+		if len(fixes) < maxCompletions && accept(f.Ref) {
 			fixes = append(fixes, recordFixes(c, finding{Ref: f.Ref})...)
 		}
 	}
