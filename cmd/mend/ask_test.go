@@ -117,8 +117,12 @@ func TestFixFinishes(t *testing.T) {
 // the session.
 func TestFixSalvages(t *testing.T) {
 	for _, args := range [][]string{
-		{"fix", "SESSION"}, {"fix", "A title"}, {"fix", "SESSION", "--error", "messages.7: `tool_use` ids must be unique"},
-		{"fix", "messages.7: `tool_use` ids must be unique"}, {"fix", "file is not a database"}, {"fix", "my database is corrupt"},
+		{"fix", "SESSION"},
+		{"fix", "A title"},
+		{"fix", "SESSION", "--error", "messages.7: `tool_use` ids must be unique"},
+		{"fix", "messages.7: `tool_use` ids must be unique"},
+		{"fix", "file is not a database"},
+		{"fix", "my database is corrupt"},
 	} {
 		for in, want := range map[string]int{"y\ny\n": frame.ExitDone, "n\n": frame.ExitRefused} {
 			ts := newTestStore(t, 2)

@@ -47,7 +47,9 @@ func TestPagesCommands(t *testing.T) {
 	fenced := regexp.MustCompile("(?ms)^```\\w*\n(.*?)^```")
 	commands := 0
 	for page, text := range readPages(t) {
-		text = fenced.ReplaceAllStringFunc(text, func(block string) string { return strings.ReplaceAll(block, "\n", "\n    ") })
+		text = fenced.ReplaceAllStringFunc(text, func(block string) string {
+			return strings.ReplaceAll(block, "\n", "\n    ")
+		})
 		for _, m := range command.FindAllStringSubmatch(text, -1) {
 			if commands++; m[1] == "journal 1" || m[1] == "plan 1" { // docs/audit.md hashes these two texts
 				continue
@@ -75,13 +77,17 @@ func checkCommand(root *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	if verb := strings.Trim(words[0], ".,;:()'\""); cmd != root && cmd.Parent() == root && cmd.Name() != verb || cmd == root {
+	verb := strings.Trim(words[0], ".,;:()'\"")
+	if cmd == root || cmd.Parent() == root && cmd.Name() != verb {
 		return errors.New("no verb, or a former name")
 	}
 	for _, word := range words {
 		name, isLong := strings.CutPrefix(strings.Trim(word, ".,;:()'\""), "--")
 		name, _, _ = strings.Cut(name, "=")
-		if isLong && name != "" && name != "help" && cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
+		if !isLong || name == "" || name == "help" {
+			continue
+		}
+		if cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
 			return fmt.Errorf("%s has no flag --%s", cmd.Name(), name)
 		}
 	}
