@@ -18,10 +18,13 @@ import (
 // TestContract cuts and fails a change, its undo and their recovery at each call.
 func TestContract(t *testing.T) {
 	storetest.Long(t)
+	t.Parallel()
 	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, "1.2.27", false) })
 	})
 	t.Run("beside an agent", func(t *testing.T) {
+		t.Parallel()
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, "1.18.33", true) })
 	})
 }

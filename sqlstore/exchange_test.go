@@ -188,6 +188,7 @@ func (f exchangeFixture) isCommitted(undo bool) (committed bool) {
 // recovery. At last all files are the old ones or all are the new ones, as the journal says, and no byte is lost.
 func TestExchangeCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
+	t.Parallel()
 	for _, undo := range []bool{false, true} {
 		verb := exchangeFixture.salvage
 		if undo {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -37,6 +38,8 @@ func specs() []sqlstore.TableSpec {
 // that has no parts. A sweep opens hundreds of connections, and each reads the schema.
 func unpackSmall(t testing.TB, version string) (path, id string) {
 	t.Helper()
+	smallLock.Lock()
+	defer smallLock.Unlock()
 	if db, ok := small[version]; ok {
 		path = filepath.Join(t.TempDir(), dbtest.Name)
 		dbtest.Write(t, path, db.data)
@@ -62,8 +65,11 @@ func unpackSmall(t testing.TB, version string) (path, id string) {
 // A smallDatabase has the id of its session, and its bytes.
 type smallDatabase struct{ id, data string }
 
-// small has the databases that [unpackSmall] has made, by version.
-var small = map[string]smallDatabase{}
+// small has the databases that [unpackSmall] has made, by version, for one test at a time.
+var (
+	small     = map[string]smallDatabase{}
+	smallLock sync.Mutex
+)
 
 func open(t testing.TB, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()

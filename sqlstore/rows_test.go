@@ -132,6 +132,7 @@ func TestRowsRestored(t *testing.T) {
 // left. A clean of a session makes the same steps as a clean of a table: a plain run cuts only the latter.
 func TestRowsCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
+	t.Parallel()
 	for _, sessions := range []bool{false, true}[:storetest.Count(2, 1)] {
 		for _, undo := range []bool{false, true} {
 			t.Run(fmt.Sprintf("sessions %t, undo %t", sessions, undo), func(t *testing.T) { cutRows(t, sessions, undo) })
@@ -143,6 +144,7 @@ func TestRowsCutAtEveryStep(t *testing.T) {
 // stays.
 func TestRowsRedoCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
+	t.Parallel()
 	for k := 0; ; k++ {
 		f := newRowsFixture(t)
 		before := dbtest.DumpRows(t, f.path)

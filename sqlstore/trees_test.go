@@ -75,6 +75,7 @@ func (f exchangeFixture) trees(below string) (all []string) {
 // are beside the database, or both are kept, as the journal says, and no file is lost.
 func TestTreesCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
+	t.Parallel()
 	for _, undo := range []bool{false, true} {
 		verb := exchangeFixture.removeTrees
 		if undo {
