@@ -65,7 +65,7 @@ func (e *AskError) Error() string {
 }
 
 // ErrBusy means that the agent is working in the session.
-var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force",
+var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or end it; --force overrides",
 	"the agent is using this session")
 
 // Plan makes the smallest plan that fixes the requested findings in the session. Each of its fixes was tried on a copy

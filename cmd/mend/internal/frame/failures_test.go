@@ -54,7 +54,7 @@ func TestFailures(t *testing.T) {
 		{&change.LinkedError{}, 5, "refused", "nothing was changed. When that is done"},
 		{&change.SizeError{}, 4, "unusable", "a machine with more memory"},
 		{&change.DamagedError{Why: "x"}, 4, "unusable", `"mend salvage" brings back every row`},
-		{repair.ErrBusy, 5, "refused", "wait until the agent is done, or use --force"},
+		{repair.ErrBusy, 5, "refused", "wait until the agent is done, or end it; --force overrides"},
 		{repair.ErrNotCompacted, 5, "refused", "nothing is missing from its requests"},
 		{errors.ErrUnsupported, 5, "refused", ""},
 		{change.ErrInUse, 5, "refused", "end that process"},
