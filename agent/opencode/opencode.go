@@ -71,8 +71,9 @@ func (a Agent) Find() ([]agent.Located, error) {
 	data := p.databases().DataDir(os.Getenv, home)
 	wal := filepath.Join(data, "opencode.db-wal")
 	if info, err := os.Stat(wal); err == nil && info.Size() > 0 {
-		return nil, fail.New(fail.Unusable, "do not start OpenCode: it would delete that file, which has the newest messages. "+
-			"Put the database back beside it first. If it is lost, move the file away and keep it", "%s is there without its database", wal)
+		const hint = "do not start OpenCode: it would delete that file, which has the newest messages. Put the database " +
+			"back beside it first. If it is lost, move the file away and keep it"
+		return nil, fail.New(fail.Unusable, hint, "%s is there without its database", wal)
 	}
 	storage := filepath.Join(data, "storage")
 	switch info, err := os.Stat(storage); {
