@@ -43,7 +43,7 @@ func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error)
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	return ignoreStop(walker{s: s, from: from, item: func(it Item) error {
+	err = walker{s: s, from: from, item: func(it Item) error {
 		if !bytes.HasPrefix(it.Key, prefix) {
 			return ErrStop
 		}
@@ -51,11 +51,7 @@ func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error)
 			return err
 		}
 		return fn(it)
-	}}.walk(p, nil, 0))
-}
-
-// ignoreStop returns err, or nil if err is [ErrStop].
-func ignoreStop(err error) error {
+	}}.walk(p, nil, 0)
 	if errors.Is(err, ErrStop) {
 		return nil
 	}
