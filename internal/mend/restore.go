@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,8 +254,7 @@ func (c *Store) isUndone(ctx context.Context, k *keep.Keep, head change.Head, fr
 	if err != nil {
 		return false
 	}
-	removed, edited := c.editsSince(ctx, head.ID, from.Time)
-	maps.Copy(edited, removed)
+	_, edited := c.editsSince(ctx, head.ID, from.Time)
 	for _, o := range ops {
 		if now.Removed[o.Ref.Message] {
 			edited[o.Ref.WithoutProject()] = true
@@ -296,8 +294,7 @@ func (c *Store) findMissing(
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		removed, edited := c.editsSince(ctx, s.Session, s.Time)
-		maps.Copy(edited, removed)
+		_, edited := c.editsSince(ctx, s.Session, s.Time)
 		lack := c.store.CountMissing(now.all, recordsOf(ops), edited)
 		if taken := lack.TakenBack && (compared || now.same); lack.Records > 0 && !taken {
 			return s, lack, nil
@@ -320,7 +317,7 @@ func recordsOf(ops []change.Op) []change.Record {
 }
 
 // editsSince returns the messages and parts that mend has removed from a session since a time and no undo
-// has restored, and those that mend has changed; the session itself if it is a single record. Projects are
+// has restored, and these with those that mend has changed; the session itself if it is a single record. Projects are
 // left out.
 func (c *Store) editsSince(
 	ctx context.Context, session string, since time.Time,
@@ -342,7 +339,7 @@ func (c *Store) editsSince(
 			delete(edited, ref)
 			switch {
 			case o.Post == nil && !file:
-				removed[ref] = true
+				removed[ref], edited[ref] = true, true
 			case e.Cause.Kind != change.CauseRestore:
 				edited[ref] = true
 			}
@@ -690,7 +687,6 @@ func (c *Store) restoreKept(
 		var removed map[change.Ref]bool
 		removed, edited = c.editsSince(ctx, from.Session, from.Time)
 		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[o.Ref.WithoutProject()] })
-		maps.Copy(edited, removed)
 	}
 	return c.restoreOps(ctx, done, ops, edited, r, seen,
 		change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
