@@ -28,16 +28,16 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 		return 0, repair.ErrNotCompacted
 	}
 	newest := finished[earlier]
-	err = d.removeRequest(newest, summaries[d.s.Messages[newest].ID])
+	for _, i := range summaries[d.s.Messages[newest].ID] {
+		d.removeMessage(i)
+	}
+	err = d.removeRequest(newest)
 	d.arrange()
 	return earlier, err
 }
 
-// removeRequest removes the request for a compaction from the message at i, and the messages at summaries.
-func (d *draft) removeRequest(i int, summaries []int) error {
-	for _, i := range summaries {
-		d.removeMessage(i)
-	}
+// removeRequest removes the request for a compaction from the message at i.
+func (d *draft) removeRequest(i int) error {
 	m := &d.s.Messages[i]
 	if len(m.Parts) > 1 {
 		return d.remove(compactionPart(m).Ref)
@@ -124,15 +124,7 @@ func fixRefusedCompaction(c *simulation, f finding) []repair.Fix {
 	}
 	return []repair.Fix{{
 		Text: "The session no longer asks for the compaction, so OpenCode answers the next prompt.",
-		Edit: draftEdit(func(d *draft) error {
-			var summaries []int
-			for i := range d.s.Messages {
-				if m := &d.s.Messages[i]; isSummary(m) && m.Parent == f.Ref.Message {
-					summaries = append(summaries, i)
-				}
-			}
-			return d.removeRequest(d.index.indexOf(f.Ref), summaries)
-		}),
+		Edit: draftEdit(func(d *draft) error { return d.removeRequest(d.index.indexOf(f.Ref)) }),
 	}}
 }
 
