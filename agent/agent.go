@@ -179,9 +179,7 @@ type Reader interface {
 	// Reclaim returns free pages of a database to the file system. It returns the size in bytes of its files before and
 	// after.
 	Reclaim(ctx context.Context) (before, after int64, err error)
-	// Holders names the other processes that have the store's database open; none if it is not a database.
-	Holders(ctx context.Context) ([]string, error)
-	// CheckFree returns an error that names the processes of Holders.
+	// CheckFree returns an error that names the other processes that have the store's database open.
 	CheckFree(ctx context.Context) error
 	// BuildAside creates the file of a session beside the store with write. It returns the op that moves the file into
 	// place, of the kind [change.KindTranscript], and a function that removes the file unless that op was applied. With

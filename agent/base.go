@@ -42,7 +42,6 @@ func (base) CheckLinks(context.Context, []change.Ref) error           { return n
 func (base) ListAbandoned(string) ([]string, error)                   { return nil, nil }
 func (base) SameRepository(context.Context, change.Head, string) bool { return false }
 func (base) Reclaim(context.Context) (before, after int64, err error) { return 0, 0, nil }
-func (base) Holders(context.Context) ([]string, error)                { return nil, nil }
 func (base) CheckFree(context.Context) error                          { return nil }
 func (base) KeptFiles(string) KeptFiles                               { return nil }
 

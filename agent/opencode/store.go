@@ -42,7 +42,6 @@ type records interface {
 	ListAbandoned(journal string) ([]string, error)
 	Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error)
 	Reclaim(ctx context.Context) (before, after int64, err error)
-	Holders(ctx context.Context) ([]string, error)
 	CheckFree(ctx context.Context) error
 	KeptFiles(journal string) agent.KeptFiles
 	Held(ctx context.Context) (time.Time, error)

@@ -184,8 +184,7 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 // MainSession returns the session that a user continues: for a subagent's session its main session if that exists, for
 // any other the session itself.
 func (c *Store) MainSession(ctx context.Context, h change.Head) change.Head {
-	for seen := map[string]bool{}; h.Parent != "" && !seen[h.ID]; {
-		seen[h.ID] = true
+	for n := 100; h.Parent != "" && n > 0; n-- { // a damaged store can have a cycle
 		parent, err := c.Session(ctx, h.Parent)
 		if err != nil {
 			break

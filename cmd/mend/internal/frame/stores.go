@@ -233,12 +233,9 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 		if err != nil {
 			continue
 		}
-		switch who, err := c.Reader().Holders(ctx); {
-		case err != nil:
-			env.Note(err.Error())
-		case len(who) > 0:
-			env.Say("%s is open in %s.", term.ShortenHome(c.ID().Root), strings.Join(who, " and "))
-		default:
+		if err := c.Reader().CheckFree(ctx); err != nil {
+			env.Say("%s.", term.ShortenHome(err.Error()))
+		} else {
 			env.Say("No process has %s open now.", term.ShortenHome(c.ID().Root))
 		}
 	}
