@@ -50,6 +50,14 @@ var shapes = []shape{
 		}
 		return b.Bytes()
 	}},
+	{"invalid calls of one answer", func(n int) []byte {
+		var b bytes.Buffer
+		writeRecord(&b, 0, -1, `"go"`, "")
+		for i := 1; i < n; i++ {
+			writeRecord(&b, i, i-1, fmt.Sprintf(`[{"type":"tool_use","id":"toolu.%d","name":"Bash","input":{}}]`, i), "msg_1")
+		}
+		return b.Bytes()
+	}},
 	{"one call id", func(n int) []byte { // an answer with many calls, and results with a prompt as parent
 		var b bytes.Buffer
 		writeRecord(&b, 0, -1, `"go"`, "")

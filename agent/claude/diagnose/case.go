@@ -54,11 +54,15 @@ type State struct {
 	linked  *transcript.Conversation        // with all breaks repaired
 	answers map[string][]*transcript.Record // of linked, by id; nil before the first use
 	calls   *repair.Calls                   // see [State.callsOf]
-	request *request.Request                // what conv sends; nil before the first use
-	next    *request.Request                // what linked sends; nil before the first use
-	refused []request.Violation             // the violations of next
-	faults  []repair.Finding                // see [State.report]
-	seen    map[string]bool                 // their keys
+
+	newest   repair.Stored // the last answer that [State.Stored] made, without its Ref, Role and Summary
+	newestID string        // its id
+
+	request *request.Request    // what conv sends; nil before the first use
+	next    *request.Request    // what linked sends; nil before the first use
+	refused []request.Violation // the violations of next
+	faults  []repair.Finding    // see [State.report]
+	seen    map[string]bool     // their keys
 }
 
 // New returns the engine's case of a stored transcript.

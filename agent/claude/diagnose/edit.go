@@ -47,12 +47,19 @@ func (c *State) Stored(ref change.Ref) repair.Stored {
 	if r == nil || !r.IsMessage() {
 		return repair.Stored{}
 	}
-	m := repair.Stored{Ref: ref, Role: r.Role(), Summary: r.Summary}
-	var step []*request.Block
-	for _, x := range c.answer(r) {
-		step = append(step, c.blocksOf(x)...)
+	m, id := c.newest, ""
+	if r.Type == transcript.Assistant {
+		id = r.MessageID
 	}
-	m.Steps = [][]*request.Block{step}
+	if id == "" || id != c.newestID {
+		var step []*request.Block
+		for _, x := range c.answer(r) {
+			step = append(step, c.blocksOf(x)...)
+		}
+		m = repair.Stored{Steps: [][]*request.Block{step}}.WithIndex()
+		c.newest, c.newestID = m, id
+	}
+	m.Ref, m.Role, m.Summary = ref, r.Role(), r.Summary
 	return m
 }
 
