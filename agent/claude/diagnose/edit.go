@@ -44,7 +44,14 @@ func (c *State) Prompts() (refs []change.Ref) {
 // Stored implements [repair.State]. It returns the record, or the whole answer that the record is part of.
 func (c *State) Stored(ref change.Ref) repair.Stored {
 	r := c.linked.Record(ref.Message)
-	if r == nil || !r.IsMessage() {
+	if r == nil {
+		return repair.Stored{}
+	}
+	if image := r.MentionedImage(); image != nil {
+		image.Source = &ref
+		return repair.Stored{Ref: ref, Role: change.RoleUser, Steps: [][]*request.Block{{image}}}
+	}
+	if !r.IsMessage() {
 		return repair.Stored{}
 	}
 	m, id := c.newest, ""
@@ -158,6 +165,9 @@ func (d *draft) childrenOf() map[string][]string {
 }
 
 func (d *draft) ReplaceText(b *request.Block, text string) error {
+	if r := d.c.linked.Record(b.Ref().Message); r != nil && r.Type == transcript.Attachment {
+		return d.replaceMentioned(r.UUID, text)
+	}
 	return d.editContent(b.Ref().Message, b.Index, func(raw []byte) ([]byte, error) {
 		if len(raw) > 0 && raw[0] == '"' {
 			return jsonedit.Quote(text), nil
@@ -192,6 +202,21 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 		return d.setMember(b.Ref().Message, shown, shownResult)
 	}
 	return nil
+}
+
+// replaceMentioned turns the record of a mentioned file into a message with a text.
+func (d *draft) replaceMentioned(uuid, text string) error {
+	if !d.c.canEdit(uuid) {
+		return repair.ErrNoEdit
+	}
+	raw, err := jsonedit.Remove(d.raw(uuid), "attachment")
+	if err != nil {
+		return err
+	}
+	d.set(uuid, raw)
+	const message = `{"role":"user","content":%s}`
+	return errors.Join(d.setMember(uuid, []byte(`"user"`), "type"), d.setMember(uuid, []byte("true"), "isMeta"),
+		d.setMember(uuid, fmt.Appendf(nil, message, jsonedit.Quote(text)), "message"))
 }
 
 // shownResult is the member of a record with the result as the screen shows it. It has a second copy of the files,

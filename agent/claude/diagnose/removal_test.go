@@ -3,6 +3,7 @@ package diagnose_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,35 @@ func TestBoundThinkingOfOlderVersions(t *testing.T) {
 		r, err := repair.Plan(claude.Session, caseOn(version, data), repair.Request{})
 		if err != nil || r.Plan.Cause.Bound == nil || r.Plan.Cause.Bound.Spoiled == 0 || r.Plan.Cause.Bound.Removed != removed {
 			t.Errorf("%q: the plan spoils %+v, %v, want it removed %t", version, r.Plan.Cause.Bound, err, removed)
+		}
+	}
+}
+
+// TestMentionedImage: the image of a file that a prompt mentions is part of the request. One that the provider refuses
+// is replaced by a text, and everything else is sent as before.
+func TestMentionedImage(t *testing.T) {
+	const id = "00000000-0000-4000-8000-00000000000"
+	const image = `{"parentUuid":"%s0","isSidechain":false,"type":"attachment","attachment":{"type":"file","filename":"a.png","content":` +
+		`{"type":"image","file":{"base64":%q,"type":"image/png"}}},"uuid":"%s8","timestamp":"2026-01-01T00:00:00.500Z"}` + "\n"
+	for _, size := range []int{0, 5<<20 + 4} {
+		png := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+		png += strings.Repeat("A", max(0, size-len(png)))
+		data := answered(`{"type":"text","text":"a picture"}`)
+		prompt, rest, _ := bytes.Cut(data, []byte("\n"))
+		rest = bytes.Replace(rest, []byte(`"parentUuid":"`+id+`0"`), []byte(`"parentUuid":"`+id+`8"`), 1)
+		data = slices.Concat(prompt, []byte("\n"), fmt.Appendf(nil, image, id, png, id), rest)
+		sent := blocks(newCase(data))
+		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{})
+		if err != nil || sent != 5 || (len(r.Fixed) > 0) != (size > 0) {
+			t.Fatalf("size %d: %d blocks, Plan fixes %v, %v", size, sent, r.Fixed, err)
+		}
+		if size == 0 {
+			continue
+		}
+		c := newCase(transcriptAfter(t, data, r))
+		got := strings.Join(claude.Expected(diagnose.StateOf(c)), "\n")
+		if blocks(c) != sent || slices.ContainsFunc(repair.Diagnose(c), isBroken) || strings.Contains(got, "AAAA") {
+			t.Errorf("after the repair: %v, %d blocks:\n%.500s", findings(repair.Diagnose(c)), blocks(c), got)
 		}
 	}
 }

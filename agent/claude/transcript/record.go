@@ -328,6 +328,19 @@ func (b *Block) readResult(content jsonedit.Value) {
 	}
 }
 
+// MentionedImage returns the image in the record of a file that the user mentioned in a prompt, or nil.
+func (r *Record) MentionedImage() *request.Block {
+	content := r.value.Get("attachment").Get("content")
+	file := content.Get("file")
+	data, ok := file.Get("base64").Bytes()
+	if r.Type != Attachment || content.TextAt("type") != "image" || !ok {
+		return nil
+	}
+	image := &request.Block{Type: request.Image}
+	image.Mime, image.Data = file.TextAt("type"), data
+	return image
+}
+
 // Title returns the first line of the prompt's text.
 func (r *Record) Title() string {
 	for _, b := range r.Blocks() {

@@ -195,6 +195,24 @@ func (b *builder) addAttachment(r *Record) {
 	if len(blocks) > 0 {
 		b.messages = append(b.messages, &message{role: change.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
 	}
+	b.addMentionedImage(r)
+}
+
+// addMentionedImage adds the image of a file that the user mentioned in a prompt ("@a.png"). Claude Code sends it
+// before the prompt.
+func (b *builder) addMentionedImage(r *Record) {
+	image := r.MentionedImage()
+	if image == nil {
+		return
+	}
+	source := b.ref(r)
+	image.Source = &source
+	at := len(b.messages)
+	for at > 0 && b.messages[at-1].role == change.RoleUser && !b.messages[at-1].hasResult() {
+		at--
+	}
+	m := &message{role: change.RoleUser, context: true, blocks: []*request.Block{image}, records: []*Record{r}}
+	b.messages = slices.Insert(b.messages, at, m)
 }
 
 // dropBlank removes blank texts from lists. An empty answer, and a prompt between two answers with nothing left, get a

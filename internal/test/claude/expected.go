@@ -33,7 +33,7 @@ func Expected(c *diagnose.State) (all []string) {
 func storedBlock(c *diagnose.State, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
-	case r != nil && r.Type == transcript.Attachment:
+	case r != nil && r.Type == transcript.Attachment && b.Type == request.Text:
 		return nil // it is sent as a system text
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
 		one := encode.JSON(anthropic.Provider{}, request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
