@@ -52,12 +52,12 @@ type Finish struct {
 
 // repairs reports whether the flags ask for a repair of everything that is broken, with questions.
 func (f *repairFlags) repairs() bool {
-	return !f.Yes && f.isWhole()
+	return !f.Yes && !f.DryRun && f.isWhole()
 }
 
-// isWhole reports whether the flags ask for a repair of everything that is broken, which writes.
+// isWhole reports whether the flags ask for a repair of everything that is broken, or for a dry run of it.
 func (f *repairFlags) isWhole() bool {
-	return !f.DryRun && !f.latent && len(f.classes) == 0 && f.All()
+	return !f.latent && len(f.classes) == 0 && f.All()
 }
 
 // hasError reports whether the repair is about an API error.
@@ -116,9 +116,7 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	}
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
 	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
-	whole := f
-	whole.DryRun = false
-	salvages := (offers || (f.Yes || f.DryRun) && whole.isWhole() && !r.named) && !f.salvaged
+	salvages := (offers || (f.Yes || f.DryRun) && f.isWhole() && !r.named) && !f.salvaged
 	for _, c := range clients {
 		var all []change.Head
 		if err = nil; !r.named {
