@@ -47,9 +47,11 @@ func (c *State) Stored(ref change.Ref) repair.Stored {
 	if r == nil {
 		return repair.Stored{}
 	}
-	if image := r.MentionedImage(); image != nil {
-		image.Source = &ref
-		return repair.Stored{Ref: ref, Role: change.RoleUser, Steps: [][]*request.Block{{image}}}
+	if images := r.AttachedImages(); len(images) > 0 {
+		for _, image := range images {
+			image.Source = &ref
+		}
+		return repair.Stored{Ref: ref, Role: change.RoleUser, Steps: [][]*request.Block{images}}
 	}
 	if !r.IsMessage() {
 		return repair.Stored{}
@@ -166,7 +168,7 @@ func (d *draft) childrenOf() map[string][]string {
 
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	if r := d.c.linked.Record(b.Ref().Message); r != nil && r.Type == transcript.Attachment {
-		return d.replaceMentioned(r.UUID, text)
+		return d.replaceAttached(r.UUID, b.Index, text)
 	}
 	return d.editContent(b.Ref().Message, b.Index, func(raw []byte) ([]byte, error) {
 		if len(raw) > 0 && raw[0] == '"' {
@@ -204,10 +206,14 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	return nil
 }
 
-// replaceMentioned turns the record of a mentioned file into a message with a text.
-func (d *draft) replaceMentioned(uuid, text string) error {
+// replaceAttached replaces an image of a prompt that waited with a text, or turns the record of a mentioned file into a
+// message with that text.
+func (d *draft) replaceAttached(uuid string, index int, text string) error {
 	if !d.c.canEdit(uuid) {
 		return repair.ErrNoEdit
+	}
+	if _, ok := jsonedit.Get(d.raw(uuid), "attachment", "prompt"); ok {
+		return d.setMember(uuid, textBlock(text), "attachment", "prompt", strconv.Itoa(index))
 	}
 	raw, err := jsonedit.Remove(d.raw(uuid), "attachment")
 	if err != nil {

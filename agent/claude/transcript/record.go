@@ -328,17 +328,29 @@ func (b *Block) readResult(content jsonedit.Value) {
 	}
 }
 
-// MentionedImage returns the image in the record of a file that the user mentioned in a prompt, or nil.
-func (r *Record) MentionedImage() *request.Block {
-	content := r.value.Get("attachment").Get("content")
-	file := content.Get("file")
-	data, ok := file.Get("base64").Bytes()
-	if r.Type != Attachment || content.TextAt("type") != "image" || !ok {
+// AttachedImages returns the images in the record of a file that the user mentioned in a prompt, or of a prompt that
+// waited for the end of an answer. The index of such a prompt's image is its place in the prompt.
+func (r *Record) AttachedImages() (images []*request.Block) {
+	if r.Type != Attachment {
 		return nil
 	}
-	image := &request.Block{Type: request.Image}
-	image.Mime, image.Data = file.TextAt("type"), data
-	return image
+	attachment := r.value.Get("attachment")
+	place := 0
+	for v := range attachment.Get("prompt").Elements() {
+		b := newBlock(v)
+		b.Index = place
+		if place++; b.Type == request.Image {
+			images = append(images, &b.Block)
+		}
+	}
+	content := attachment.Get("content")
+	file := content.Get("file")
+	if data, ok := file.Get("base64").Bytes(); ok && content.TextAt("type") == "image" {
+		image := &request.Block{Type: request.Image}
+		image.Mime, image.Data = file.TextAt("type"), data
+		images = append(images, image)
+	}
+	return images
 }
 
 // Title returns the first line of the prompt's text.

@@ -195,23 +195,25 @@ func (b *builder) addAttachment(r *Record) {
 	if len(blocks) > 0 {
 		b.messages = append(b.messages, &message{role: change.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
 	}
-	b.addMentionedImage(r)
+	b.addImages(r)
 }
 
-// addMentionedImage adds the image of a file that the user mentioned in a prompt ("@a.png"). Claude Code sends it
-// before the prompt.
-func (b *builder) addMentionedImage(r *Record) {
-	image := r.MentionedImage()
-	if image == nil {
+// addImages adds the images of a file that the user mentioned in a prompt ("@a.png"), or of a prompt that waited.
+// Claude Code sends them before the prompt.
+func (b *builder) addImages(r *Record) {
+	images := r.AttachedImages()
+	if len(images) == 0 {
 		return
 	}
 	source := b.ref(r)
-	image.Source = &source
+	for _, image := range images {
+		image.Source = &source
+	}
 	at := len(b.messages)
 	for at > 0 && b.messages[at-1].role == change.RoleUser && !b.messages[at-1].hasResult() {
 		at--
 	}
-	m := &message{role: change.RoleUser, context: true, blocks: []*request.Block{image}, records: []*Record{r}}
+	m := &message{role: change.RoleUser, context: true, blocks: images, records: []*Record{r}}
 	b.messages = slices.Insert(b.messages, at, m)
 }
 
