@@ -108,6 +108,7 @@ type Turns struct {
 	request request.Request
 	refused []request.Violation
 	at      map[change.Ref][]int // by message
+	newest  Stored               // the last result of Stored
 }
 
 // NewTurns returns the turns of a request, and its violations.
@@ -131,7 +132,9 @@ func (t *Turns) Send(Setting) Sent {
 
 // Stored implements [State].
 func (t *Turns) Stored(ref change.Ref) (m Stored) {
-	ref = messageRef(ref)
+	if ref = messageRef(ref); ref == t.newest.Ref {
+		return t.newest
+	}
 	var step []*request.Block
 	for _, i := range t.at[ref] {
 		turn := t.request.Turns[i]
@@ -140,6 +143,8 @@ func (t *Turns) Stored(ref change.Ref) (m Stored) {
 	}
 	if m.Ref == ref {
 		m.Steps = [][]*request.Block{step}
+		m = m.WithIndex()
+		t.newest = m
 	}
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -487,6 +488,42 @@ func TestGrowth(t *testing.T) {
 	}
 	if allocs[1] > 3*allocs[0] {
 		t.Errorf("%.0f allocations, and %.0f for twice the lines", allocs[0], allocs[1])
+	}
+}
+
+// TestPlanGrowth: the repair of a rollout with twice as many damaged items of one answer takes at most 2.5 times the
+// bytes to plan.
+func TestPlanGrowth(t *testing.T) {
+	head, _, _ := strings.Cut(string(testdata.Codex), "\n")
+	const answer = `{"timestamp":"2026-11-22T15:51:05.050Z","ordinal":%d,"type":"response_item","payload":{"type":"message","status":"completed","id":"msg_%[2]d","role":"assistant","content":[{"type":"output_text","text":"x%[1]d","annotations":[]}]}}`
+	const reasoning = `{"timestamp":"2026-11-22T15:51:05.050Z","ordinal":%d,"type":"response_item","payload":{"type":"reasoning","id":"rs_%[1]d","summary":[],"encrypted_content":"cut"}}`
+	const rollback = `{"timestamp":"2026-11-22T15:51:05.050Z","ordinal":%d,"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}`
+	for name, item := range map[string]func(i int) string{
+		"one id":      func(i int) string { return fmt.Sprintf(answer, i, 1) },
+		"reasoning":   func(i int) string { return [2]string{fmt.Sprintf(answer, i, i), fmt.Sprintf(reasoning, i)}[i%2] },
+		"taken back":  func(i int) string { return [2]string{fmt.Sprintf(answer, i, 1), fmt.Sprintf(rollback, i)}[i%2] },
+		"one id, cut": func(i int) string { return fmt.Sprintf(answer, i, 1)[:200-i%2*150] },
+	} {
+		var bytes [2]uint64
+		for k, n := range []int{300, 600} {
+			h := fixture.NewHome(t, "")
+			lines := []string{head}
+			for i := 1; i < n; i++ {
+				lines = append(lines, item(i))
+			}
+			h.Write(fixture.File, []byte(strings.Join(lines, "\n")+"\n"))
+			c := open(t, h, t.TempDir())
+			s := session(t, c)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := c.ProposeRepair(t.Context(), s, repair.Request{Latent: true, Force: true})
+			must(t, err)
+			runtime.ReadMemStats(&after)
+			bytes[k] = after.TotalAlloc - before.TotalAlloc
+		}
+		if 2*bytes[1] > 5*bytes[0] {
+			t.Errorf("%s: %d bytes, and %d for twice the items", name, bytes[0], bytes[1])
+		}
 	}
 }
 

@@ -158,7 +158,7 @@ func (c *State) window() int {
 // Prompts implements [repair.State].
 func (c *State) Prompts() (refs []change.Ref) {
 	for _, it := range c.items {
-		if !it.summary && isPrompt(it.value) {
+		if it.typed {
 			refs = append(refs, c.ref(it.group))
 		}
 	}

@@ -31,6 +31,7 @@ type draft struct {
 // Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session, because only such a fix
 // makes several edits, one of which may fail.
 func (d *draft) Begin(x repair.Fix) {
+	d.makeItems() // so that Undo does not forget them
 	before := *d
 	if d.before = &before; x.Whole {
 		before.lines = slices.Clone(d.lines)
@@ -95,30 +96,38 @@ func (d *draft) drop(it item) error {
 	return d.put(it.at, raw, err)
 }
 
-func (d *draft) itemsOf(group string) []item {
-	if d.items == nil {
-		d.items, d.turns = map[string][]item{}, map[string]string{}
-		turn := "turn"
-		for _, it := range history(d.lines) {
-			if isPrompt(it.value) {
-				turn = "turn of " + it.group
-			}
-			if !it.added {
-				d.items[it.group], d.turns[it.group] = append(d.items[it.group], it), turn
-				if isFromModel(it.value) {
-					d.items[turn] = append(d.items[turn], it)
-				}
+// makeItems makes the items, unless they are up to date.
+func (d *draft) makeItems() {
+	if d.items != nil {
+		return
+	}
+	d.items, d.turns = map[string][]item{}, map[string]string{}
+	turn := "turn"
+	for _, it := range history(d.lines) {
+		if it.typed {
+			turn = "turn of " + it.group
+		}
+		if !it.added {
+			d.items[it.group], d.turns[it.group] = append(d.items[it.group], it), turn
+			if isFromModel(it.value) {
+				d.items[turn] = append(d.items[turn], it)
 			}
 		}
 	}
+}
+
+// itemsOf returns the items of a message, or the items of a turn that the model wrote.
+func (d *draft) itemsOf(group string) []item {
+	d.makeItems()
 	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
 }
 
 // find returns the item that contains a block, which may be nil.
 func (d *draft) find(b *request.Block) (item, error) {
 	if b != nil {
-		for _, it := range d.itemsOf(b.Ref().Message) {
-			if it.index/parts == b.Index/parts {
+		d.makeItems()
+		for _, it := range d.items[b.Ref().Message] {
+			if it.index/parts == b.Index/parts && !d.lines[it.at].gone {
 				return it, nil
 			}
 		}

@@ -288,11 +288,16 @@ func (it *item) isMarked() bool {
 // dropMarked removes the compaction for which isMarked holds, or else all such reasoning.
 func (d *draft) dropMarked() error {
 	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
+	done := ""
 	for _, it := range slices.Backward(marked) {
 		if strings.HasPrefix(it.kind, "compaction") {
 			_, err := d.RemoveCompaction()
 			return err
 		}
+		if it.group == done {
+			continue
+		}
+		done = it.group
 		if err := d.dropIDs(d.c.ref(it.group), true); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type item struct {
 	added   bool   // Codex itself adds it to the request
 	copied  bool   // an earlier item is identical, also in its id
 	summary bool
+	typed   bool // the user typed it
 
 	reasoned    bool // see [role]
 	interrupted bool
@@ -40,7 +41,7 @@ func history(lines []line) (all []item) {
 			if isSent(l.payload) {
 				all = append(all, item{
 					at: i, sub: -1, kind: l.subtype, value: l.payload, group: l.group(),
-					index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted,
+					index: (l.n - l.first) * parts, typed: isPrompt(l.payload), reasoned: l.reasoned, interrupted: l.interrupted,
 				})
 			}
 		case l.kind == "inter_agent_communication":
@@ -48,7 +49,7 @@ func history(lines []line) (all []item) {
 		case l.isReplacement():
 			all = replacementHistory(lines, i)
 		case l.kind == "compacted": // written by an older version: the prompts stay
-			all = slices.DeleteFunc(all, func(it item) bool { return !isPrompt(it.value) })
+			all = slices.DeleteFunc(all, func(it item) bool { return !it.typed })
 			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 		case l.kind == "event_msg" && l.subtype == "thread_rolled_back":
 			n, _ := l.payload.Get("num_turns").Int()
@@ -99,7 +100,7 @@ func replacementHistory(lines []line, at int) (all []item) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
 			all = append(all, item{
 				at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
-				index: (sub - first) * parts, reasoned: origin.reasoned, interrupted: origin.interrupted,
+				index: (sub - first) * parts, typed: isPrompt(v), reasoned: origin.reasoned, interrupted: origin.interrupted,
 			})
 		}
 		sub++
@@ -112,7 +113,7 @@ func rolledBack(all []item, turns int64) []item {
 		if turns <= 0 {
 			break
 		}
-		if isPrompt(it.value) {
+		if it.typed {
 			all, turns = all[:i], turns-1
 		}
 	}
