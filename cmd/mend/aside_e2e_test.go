@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestRealSetAside sets aside a part of an unknown type. OpenCode then shows and continues the session;
-// OpenCode 1.18 could not show it before.
+// TestRealSetAside: after a part of an unknown type was set aside, the real OpenCode shows and continues the session.
+// OpenCode 1.18 cannot show it before.
 func TestRealSetAside(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// A claudeTrial is a home of the real Claude Code with a damaged session, and mend.
+// A claudeTrial is a home of the real Claude Code with a damaged session.
 type claudeTrial struct {
 	*testing.T
 	*claude.Home
@@ -46,9 +46,9 @@ func (c claudeTrial) mend(args ...string) {
 	}
 }
 
-// TestRealClaudeHook resumes a damaged session with the hook: the message is shown. With --repair, the
-// provider accepts what /resume loads, and what the next start loads. History that Claude Code leaves out is
-// named, and sent again after the command in the message.
+// TestRealClaudeHook: when the real Claude Code resumes a damaged session, it shows the message of the hook. With
+// --repair, the provider accepts what /resume loads. History that Claude Code leaves out is named, and is sent again
+// after the command in the message.
 func TestRealClaudeHook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("types into a terminal; TestStories/claude_hook is the sample")

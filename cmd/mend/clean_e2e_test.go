@@ -18,9 +18,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealClean removes events and sessions from databases of the real program: for the remaining sessions,
-// the next request, prompt, fork, export and list are unchanged; after an undo every row exists, and all
-// sessions answer.
+// TestRealClean: after events and sessions were removed from a database of the real program, it lists, continues, forks
+// and exports the other sessions as before. After an undo every row exists, and all sessions answer.
 func TestRealClean(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
@@ -110,8 +109,8 @@ func (c cleanTest) useAll(sessions []string) string {
 	return strings.Join(all, "\n")
 }
 
-// use lets the program use a copy of the store, and returns what must stay the same: the next request, and
-// whether prompt, fork and export work.
+// use lets the program use a copy of the store, and returns what a clean must not change: the next request, and whether
+// a prompt, a fork and the list of messages work.
 func (c cleanTest) use(session string) string {
 	c.Helper()
 	kept := map[string][]byte{}
@@ -160,9 +159,9 @@ func (c cleanTest) use(session string) string {
 	return strings.Join([]string{string(r.Verdict), fork[:6], messages, last}, "\n")
 }
 
-// TestRealCleanSnapshots: while the real program runs no snapshot is removed, and mend names the program.
-// Later the snapshots of a project without sessions are removed, new ones stay, the program answers, and an
-// undo restores the removed ones.
+// TestRealCleanSnapshots: while the real program runs no snapshot is removed, and mend names the program. Afterwards
+// the snapshots of a project without sessions are removed, other snapshots stay, the program answers, and an undo
+// restores the removed snapshots.
 func TestRealCleanSnapshots(t *testing.T) {
 	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])

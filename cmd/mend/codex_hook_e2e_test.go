@@ -17,9 +17,8 @@ import (
 
 var codexVersion = flag.String("codex", codex.Version, "the version of Codex to run")
 
-// TestRealCodexHook installs the hooks, trusts them as a user does, and resumes a damaged session: the
-// message is shown, and at the end of the turn the session is copied. The removal leaves no file of the
-// hooks.
+// TestRealCodexHook: after the user has trusted the hooks, the real Codex shows the message about a damaged session,
+// and at the end of a turn the session is copied. A removal leaves no file of the hooks.
 func TestRealCodexHook(t *testing.T) {
 	storetest.Long(t)
 	exe, err := codex.Install(*codexVersion)

@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealRefusedCompaction lets the provider refuse a compaction: the real program repeats it before each prompt. After
-// the repair it answers, and after the undo it does not.
+// TestRealRefusedCompaction: if the provider refuses a compaction, the real program repeats it before each prompt.
+// After the repair it answers, and after the undo it does not.
 func TestRealRefusedCompaction(t *testing.T) {
 	const version, text = "1.18.34", "The request was blocked by the content policy."
 	exe, err := opencode.Install(version)

@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealCrash kills the real program in the middle of a response: before that the session is in use,
-// afterwards it is not.
+// TestRealCrash: a session is in use while the real program answers in it, and not any more after the program was
+// killed.
 func TestRealCrash(t *testing.T) {
 	for i, version := range []string{"1.1.53", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealFolder compares mend scan with the real program for a session with a missing folder, and
-// follows mend's advice.
+// TestRealFolder: mend scan reports a session with a missing folder as broken if the real program does not answer in
+// it, and the session works after the command that mend names.
 func TestRealFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; TestStories/folder is the sample")

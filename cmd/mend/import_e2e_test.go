@@ -14,15 +14,15 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// importQueries read the result of importing a tree. 1.2.27 dates a part without a time by the import.
+// importQueries read the rows of an imported tree. 1.2.27 gives a part without a time the time of the import.
 var importQueries = []string{
 	"select id, project_id, parent_id, slug, directory, title, version, share_url, summary_additions, summary_deletions, summary_files, summary_diffs, revert, permission, time_created from session order by id",
 	"select id, session_id, time_created, data from message order by id",
 	"select id, message_id, session_id, data from part order by id",
 }
 
-// TestRealImport: 1.18.34 does not import the files of 1.1.53, and answers with the whole history after
-// mend's restore. The rows equal the ones that 1.2.27 creates itself.
+// TestRealImport: 1.18.34 does not import the files of 1.1.53. After mend's restore it answers with the whole history.
+// The restored rows equal the rows that 1.2.27 imports itself.
 func TestRealImport(t *testing.T) {
 	storetest.Long(t)
 	imported := map[string]string{}

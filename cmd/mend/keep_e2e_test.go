@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// newestCopy returns the newest copy of a session beside a journal, and its records.
+// newestCopy returns the newest copy of a session in a folder, and its records.
 func newestCopy(t *testing.T, dir, session string) (s keep.State, ops []change.Op) {
 	t.Helper()
 	k, err := keep.Open(dir, keep.Options{ReadOnly: true})
@@ -35,7 +35,7 @@ func newestCopy(t *testing.T, dir, session string) (s keep.State, ops []change.O
 	return states[0], ops
 }
 
-// TestRealClaudeKeep: when a turn ends, the hooks have copied the session, byte for byte.
+// TestRealClaudeKeep: at the end of a turn the hooks have copied the session, byte for byte.
 func TestRealClaudeKeep(t *testing.T) {
 	c := newClaudeTrial(t, "parent unknown twice")
 	c.Put(claude.Session, claude.New().Bytes())
@@ -60,7 +60,7 @@ func TestRealClaudeKeep(t *testing.T) {
 	})
 }
 
-// TestLivePluginKeeps: when a turn ends, the plugin has copied the session.
+// TestLivePluginKeeps: at the end of a turn the plugin has copied the session.
 func TestLivePluginKeeps(t *testing.T) {
 	storetest.Long(t)
 	for version := range archives {

@@ -19,7 +19,7 @@ import (
 // kiloVersion is by default the newest version with packages for all platforms.
 var kiloVersion = flag.String("kilo", "7.7.9", "the version of Kilo to run")
 
-// kiloFates are the results with Kilo that differ from OpenCode 1.18.33's.
+// kiloFates are the verdicts of Kilo that differ from those of OpenCode 1.18.33.
 var kiloFates = map[string]string{
 	"message null":                damage.Alive, // it needs no time if there is no role
 	"message a list":              damage.Alive,
@@ -34,7 +34,7 @@ var kiloFates = map[string]string{
 	"blank text after tool":        "R1",
 }
 
-// TestRealKilo is [TestMatrix] with Kilo, for the damages that its database can have: its indexes refuse a
+// TestRealKilo: [TestMatrix] holds for Kilo, too, with the damages that its database can have: its indexes refuse a
 // message that is not JSON.
 func TestRealKilo(t *testing.T) {
 	storetest.Long(t)

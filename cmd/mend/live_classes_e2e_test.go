@@ -19,7 +19,7 @@ import (
 	"mend/repair"
 )
 
-// Error texts of the provider, for classes whose errors the agent itself avoids.
+// Error texts of the provider for the classes whose errors the agent itself avoids.
 const (
 	missingResult = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
 	thinkingOff   = "messages.%d.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
@@ -122,7 +122,7 @@ func (e *liveClient) idle(t *testing.T, id string) bool {
 	return m.Role == "assistant" && m.IsFinished() && !m.Failed && !isBusy(t, e.server, id)
 }
 
-// prompts counts the prompts that the user did not write.
+// prompts returns the number of prompts that the user did not write.
 func (e *liveClient) prompts(t *testing.T, id string) int {
 	t.Helper()
 	n := 0

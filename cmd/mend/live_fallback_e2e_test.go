@@ -33,12 +33,12 @@ type modelGate struct {
 	bodies  []string
 }
 
-// set makes the gate answer the requests for a model; nil lets them through.
+// set makes the gate answer the requests for a model. A nil answer passes them on.
 func (g *modelGate) set(model string, answer http.HandlerFunc) {
 	g.setIf(model, "", answer)
 }
 
-// setIf is set for requests that contain text.
+// setIf makes the gate answer the requests for a model that contain a text.
 func (g *modelGate) setIf(model, text string, answer http.HandlerFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +60,7 @@ func (g *modelGate) once(model string, answer http.HandlerFunc) {
 	}
 }
 
-// requests returns the models that were asked, and the last body.
+// requests returns the models of all requests, and the last body.
 func (g *modelGate) requests() (models []string, last string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +117,7 @@ func refuseWith(status int, kind, message string, header ...string) http.Handler
 	}
 }
 
-// answerNothing answers without content and with an unknown reason for the end.
+// answerNothing sends an answer without content and with an unknown finish reason.
 func answerNothing(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range [][2]string{
@@ -129,8 +129,7 @@ func answerNothing(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// fallbackHome returns a home with a provider of the models claude-fake and claude-two to
-// claude-five.
+// fallbackHome returns a home whose provider has the models claude-fake and claude-two to claude-five.
 func fallbackHome(t *testing.T, version string, script endpoint.Script) (*opencode.Home, *modelGate) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -187,7 +186,7 @@ func followEvents(t *testing.T, server *opencode.Server) *eventLog {
 	return l
 }
 
-// count returns how many events match.
+// count returns the number of events that match.
 func (l *eventLog) count(pattern string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +229,7 @@ func callServer(t *testing.T, server *opencode.Server, method, path string, body
 	}
 }
 
-// writing is the script of a model that appends a line to a file if the prompt is WRITE.
+// writing returns the script of a model that appends a line to a file if the prompt is WRITE.
 func writing(file string) endpoint.Script {
 	return func(n int, r endpoint.Request) endpoint.Content {
 		if last := r.Messages[len(r.Messages)-1].Content; !r.IsTitle() && strings.Contains(last[0].Text, "WRITE") {
@@ -240,8 +239,8 @@ func writing(file string) endpoint.Script {
 	}
 }
 
-// TestRecordFallback writes the event sequences of hooks/testdata/fallback: a prompt to claude-fake that
-// fails, an abort if OpenCode would continue, and a prompt to claude-two.
+// TestRecordFallback writes the event sequences of hooks/testdata/fallback: a prompt to claude-fake fails, is aborted
+// if OpenCode would continue, and a prompt to claude-two follows.
 func TestRecordFallback(t *testing.T) {
 	if *recordTo == "" {
 		t.Skip("-record names no folder")
@@ -296,7 +295,7 @@ func (l *eventLog) record(t *testing.T, name string) {
 	}
 }
 
-// slim returns the events that live reads, with the members that it knows, and with short ids.
+// slim returns the events that package live reads, with the members that it uses, and with short ids.
 func (l *eventLog) slim(t *testing.T) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -349,7 +348,7 @@ type fallbackRun struct {
 	events string // the file to which another plugin writes the recoveries
 }
 
-// runFallback starts a server of a version, with mend as its plugin or beside it.
+// runFallback starts a server of a version with mend's plugin.
 func runFallback(t *testing.T, version, settings string, script endpoint.Script) *fallbackRun {
 	t.Helper()
 	h, g := fallbackHome(t, version, script)
@@ -388,8 +387,8 @@ func (r *fallbackRun) newSession() string {
 	return s.ID
 }
 
-// prompt sends a prompt for a model and waits until a model has answered it. It returns the requested models,
-// without immediate retries.
+// prompt sends a prompt for a model and waits for an answer. It returns the models of the requests, without immediate
+// retries.
 func (r *fallbackRun) prompt(session, model, text string) []string {
 	r.Helper()
 	before, _ := r.gate.requests()
@@ -404,7 +403,7 @@ func (r *fallbackRun) prompt(session, model, text string) []string {
 	return slices.Compact(models[len(before):])
 }
 
-// send sends a prompt with an image. It names a model unless that is "".
+// send sends a prompt with an image, for a model unless that is "".
 func (r *fallbackRun) send(session, model, text string) {
 	body := map[string]any{
 		"agent": "build",
@@ -436,8 +435,8 @@ func isBusy(t *testing.T, server *opencode.Server, session string) bool {
 	return ok && s.Type != "idle"
 }
 
-// TestLiveFallbackRefused continues turns whose model the provider does not know, or whose key it
-// rejects.
+// TestLiveFallbackRefused: a turn is continued with another model if the provider does not know its model or rejects
+// the key.
 func TestLiveFallbackRefused(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]http.HandlerFunc{
@@ -454,10 +453,9 @@ func TestLiveFallbackRefused(t *testing.T) {
 	}
 }
 
-// TestLiveFallback continues turns of the real program with another model: after rate limits without end,
-// after an overload, and in a turn that has written a file. The prompt with its image reaches the next model
-// once, and no tool runs twice. A model that failed a short time ago is not used. Another plugin sees the
-// begin and the end of the change.
+// TestLiveFallback: a turn of the real program is continued with another model after endless rate limits, after an
+// overload, and after it has written a file. The next model gets the prompt with its image once, and no tool runs
+// twice. A model that failed a short time ago is not used. Another plugin sees the start and the end of the change.
 func TestLiveFallback(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"1.18.33", "1.1.53", "1.2.27"} {
@@ -512,9 +510,8 @@ func TestLiveFallback(t *testing.T) {
 	}
 }
 
-// TestLiveFallbackChoice checks which model gets the prompts after a model sent nothing for
-// too long: the next one, the first one again after its cool-down, and always one that the
-// user picks by hand.
+// TestLiveFallbackChoice: after a model was silent for too long, the next model gets the prompts, then the first model
+// again after its cool-down, and always a model that the user chooses.
 func TestLiveFallbackChoice(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

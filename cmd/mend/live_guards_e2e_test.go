@@ -20,15 +20,15 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A guardModel is a scripted model. A prompt names a list of tool calls; the model makes one
-// after another, and then says "All done".
+// A guardModel is a scripted model. The first word of a prompt names a list of tool calls. The model makes one call
+// after another, and then answers "All done".
 type guardModel struct {
 	project string
 	calls   map[string][]endpoint.Block // by a word of the prompt
 	hang    chan struct{}               // a prompt with the word HANG is answered when it is closed
 }
 
-// call returns a tool call. A string is used as the input unchanged, even if it is not JSON.
+// call adds a tool call to the list of a word. A string is used as the input unchanged, even if it is not JSON.
 func (m *guardModel) call(word, tool string, input any) {
 	text, ok := input.(string)
 	if !ok {
@@ -65,9 +65,9 @@ func (m *guardModel) answer(n int, r endpoint.Request) endpoint.Content {
 	return endpoint.Content{endpoint.Text(fmt.Sprintf("All done %d.", n))}
 }
 
-// TestLiveGuards checks the other hooks with the real program: a write to a file that was not read is
-// refused, failed edits and malformed calls get one instruction at a fixed position, none of that is stored,
-// and a silent subagent is noticed, aborted and started again.
+// TestLiveGuards: in the real program a write to a file that was not read is refused, failed edits and malformed calls
+// get one instruction at a fixed position, no instruction is stored, and a silent subagent is noticed, ended and
+// started again.
 func TestLiveGuards(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

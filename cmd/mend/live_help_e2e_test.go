@@ -26,8 +26,7 @@ import (
 
 var archives = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833}
 
-// onVersions runs a test with each version of OpenCode that has an archive; with -short only with sample, if
-// it is set.
+// onVersions runs a test with each version of OpenCode in archives. With -short it runs only the sample, if one is set.
 func onVersions(t *testing.T, sample string, test func(t *testing.T, version string)) {
 	t.Helper()
 	for version := range archives {
@@ -53,7 +52,7 @@ func (g *gate) set(refuse func(body string) string) {
 	g.refuse = refuse
 }
 
-// refuseIf refuses requests that contain text, with this error message.
+// refuseIf refuses requests that contain a text, with the error message.
 func refuseIf(text, message string) func(string) string {
 	return func(body string) string {
 		if strings.Contains(body, text) {
@@ -94,7 +93,7 @@ func (g *gate) open(t *testing.T, api *endpoint.Server) {
 	api.URL = front.URL
 }
 
-// home returns a home with the fixture of the version, and a gate before its provider.
+// home returns a home with the fixture of a version, and a gate before its provider.
 func home(t *testing.T, version string, thinking bool) (h *opencode.Home, session string, g *gate) {
 	t.Helper()
 	install, make, archive := opencode.Install, opencode.New, archives[version]
@@ -186,7 +185,7 @@ func (s *toastLog) contains(text string) bool {
 	return strings.Contains(strings.Join(s.toasts, "\n"), text)
 }
 
-// waitTimeout is the limit of a wait on a busy machine.
+// waitTimeout limits a wait on a busy machine.
 const waitTimeout = 3 * time.Minute
 
 // waitFor waits until done returns true.
@@ -199,7 +198,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// mendExe returns the path of mend, the copy that the stories run.
+// mendExe returns the path of the mend that the stories run.
 func mendExe() (string, error) { return exec.LookPath("mend") }
 
 // mendCommand returns a command that runs mend on the store of a home, with its own

@@ -23,8 +23,8 @@ import (
 
 var hookRecoveries = flag.Int("recoveries", 1000, "recoveries of TestLiveHookMemory")
 
-// TestLiveHookMemory checks the memory of "mend hook" after many recoveries, that it does not grow, and that
-// the process is idle between them.
+// TestLiveHookMemory: the memory of "mend hook" does not grow with the number of recoveries, and the process is idle
+// between them.
 func TestLiveHookMemory(t *testing.T) {
 	recoveries := *hookRecoveries
 	if testing.Short() {

@@ -17,9 +17,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLiveOverflow refuses requests as too long, in the words of several providers, until the session is
-// trimmed. OpenCode 1.1.53 ignores that. The next prompt is answered. With -record the events are written to
-// live/testdata; TestLiveCompactions writes its own.
+// TestLiveOverflow: a session whose requests are too long, in the words of several providers, is trimmed, and the next
+// prompt is answered. OpenCode 1.1.53 ignores these errors. With -record the events are written to live/testdata.
 func TestLiveOverflow(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 8000)
@@ -58,9 +57,8 @@ func TestLiveOverflow(t *testing.T) {
 	}
 }
 
-// TestLiveCompactions lets OpenCode 1.18.33 compact a session without end: after each compaction, the model
-// calls the tool whose output is too long again. After three errors mend ends that and trims the output, and
-// the turn is continued.
+// TestLiveCompactions: OpenCode 1.18.33 compacts a session endlessly, because after each compaction the model calls the
+// tool with the long output again. After three errors mend trims the output, and the turn is continued.
 func TestLiveCompactions(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

@@ -41,8 +41,8 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 	if out, err := cmd.Output(); err != nil {
 		t.Fatalf("installing the plugin: %v: %s", err, out)
 	}
-	// With any plugin, OpenCode waits until its own packages are installed in this folder. A user's were
-	// installed at an earlier start; the test has no registry.
+	// With any plugin, OpenCode waits until its own packages are installed in this folder. For a user they were
+	// installed at an earlier start. The test has no registry.
 	dir := filepath.Join(config, program)
 	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o755); err != nil {
 		t.Fatal(err)
@@ -79,9 +79,9 @@ type logAnswer struct {
 	}
 }
 
-// TestLivePlugin breaks a live session of the real program in each class. The store is repaired through the
-// journal, a toast is shown, and the turn is resumed or the next prompt works. Damage without a fix is
-// explained and not changed. With -record it writes the events to live/testdata.
+// TestLivePlugin: a session of the real program that breaks in any class is repaired through the journal, a toast is
+// shown, and the turn is resumed or the next prompt works. Damage without a fix is explained and not changed. With
+// -record the events are written to live/testdata.
 func TestLivePlugin(t *testing.T) {
 	t.Parallel()
 	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{*kiloVersion}) {
@@ -132,8 +132,8 @@ func TestLivePlugin(t *testing.T) {
 	}
 }
 
-// TestLivePluginRun checks that the session is repaired if "opencode run" ends right after
-// an error, even if the plugin did not report it, and that the next run works.
+// TestLivePluginRun: if "opencode run" ends directly after an error, the session is repaired, even if the plugin did
+// not report the error, and the next run works.
 func TestLivePluginRun(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -194,8 +194,7 @@ func homePIDs(h *opencode.Home) []string {
 	return all
 }
 
-// TestLivePluginHarmless checks that the agent works as well and about as fast as without mend, whatever is
-// wrong with mend.
+// TestLivePluginHarmless: whatever is wrong with mend, the agent works as without mend.
 func TestLivePluginHarmless(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -239,7 +238,7 @@ func TestLivePluginHarmless(t *testing.T) {
 	}
 }
 
-// TestLivePluginGone checks that a plugin reports once that mend was removed.
+// TestLivePluginGone: the plugin reports once that mend was removed.
 func TestLivePluginGone(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -261,8 +260,7 @@ func TestLivePluginGone(t *testing.T) {
 	})
 }
 
-// TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
-// once, whichever is first.
+// TestLivePluginBesideWatch: a plugin and a watch of the same user repair a session once.
 func TestLivePluginBesideWatch(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -337,8 +335,8 @@ func killAll(t *testing.T, h *opencode.Home) {
 	}
 }
 
-// TestLivePluginKilled kills one hook before an error, and the next during a recovery.
-// Each time another is started and completes the recovery, and the next prompt works.
+// TestLivePluginKilled: if a hook is killed before an error or during a recovery, another one is started and completes
+// the recovery, and the next prompt works.
 func TestLivePluginKilled(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -394,8 +392,8 @@ func killHook(t *testing.T, h *opencode.Home) {
 	waitFor(t, "the end of the hook", func() bool { return !slices.Contains(hookPIDs(h), pids[0]) })
 }
 
-// TestLivePluginFirst starts OpenCode without any store: 1.1.53 makes one with the first
-// session. mend repairs that session without a restart.
+// TestLivePluginFirst: OpenCode 1.1.53 creates its store with the first session, and mend repairs that session without
+// a restart.
 func TestLivePluginFirst(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

@@ -21,14 +21,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// refusedFirst are the damages with a repair that removes readable content: it waits for the error.
+// refusedFirst are the damages whose repair removes readable content, and therefore waits for the error.
 var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // their content
 }
 
-// TestLivePreflight damages sessions between two prompts of a running server with the plugin. The damage is
-// repaired before the request, so the next prompt is answered. Damage that only the provider can judge, or
-// whose repair removes readable content, is refused once and then repaired.
+// TestLivePreflight: with the plugin, damage between two prompts of a running server is repaired before the request, so
+// that the next prompt is answered. Damage that only the provider can check, or whose repair removes readable content,
+// is refused once and then repaired.
 func TestLivePreflight(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -79,10 +79,9 @@ func TestLivePreflight(t *testing.T) {
 	}
 }
 
-// TestLivePreflightUnnamed damages sessions of a running server with the plugin, and sends prompts that name
-// no model. If OpenCode has stored no model with the session (in older versions), it reads the session before
-// it asks the plugin, and answers with HTTP 500 without an event. Mend sees the damage in the store, so the
-// next prompt is answered.
+// TestLivePreflightUnnamed: a prompt without a model is answered at the second try at the latest. If OpenCode has
+// stored no model with the session, as older versions do, it reads the session before it asks the plugin, and answers
+// with HTTP 500 without an event. mend then finds the damage in the store.
 func TestLivePreflightUnnamed(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -156,8 +155,8 @@ func forgetModel(t *testing.T, path string) {
 
 func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h), "msg=repaired ") }
 
-// TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which refuses
-// the name of a tool that Anthropic accepts. With mend the prompt is answered.
+// TestLivePreflightSwitch: a session of Anthropic is continued with a model of another provider, which refuses the name
+// of a tool that Anthropic accepts. With mend the prompt is answered.
 func TestLivePreflightSwitch(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -213,8 +212,8 @@ func TestLivePreflightSwitch(t *testing.T) {
 	}
 }
 
-// TestLiveNewerVersion makes the newest OpenCode report a version that mend does not know. Broken sessions
-// are still repaired before the request.
+// TestLiveNewerVersion: if the newest OpenCode reports a version that mend does not know, broken sessions are still
+// repaired before the request.
 func TestLiveNewerVersion(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"mend/testdata"
 )
 
-// TestLiveScreen damages a session between two prompts that are typed into the TUI. The user
-// sees the answer, and no error.
+// TestLiveScreen: if a session is damaged between two prompts that the user types, the user sees the answer, and no
+// error.
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

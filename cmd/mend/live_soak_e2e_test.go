@@ -33,7 +33,7 @@ var (
 	seed         = flag.Uint64("seed", 1, "of the soak test")
 )
 
-// A soakRun is a server with many sessions, which are damaged while it runs.
+// A soakRun is a server with many sessions that are damaged while it runs.
 type soakRun struct {
 	*testing.T
 	home     *opencode.Home
@@ -46,9 +46,9 @@ type soakRun struct {
 	refused, damaged, failed int
 }
 
-// TestLiveSoak sends prompts in many sessions, damages their records, and makes the provider fail at random.
-// At the end every session is answered, everything that mend changed is in the journal, no process of mend is
-// left, and memory has not grown.
+// TestLiveSoak: while records of many sessions are damaged and the provider fails at random, mend keeps the sessions
+// alive. At the end every session answers, everything that mend changed is in the journal, no process of mend is left,
+// and memory has not grown.
 func TestLiveSoak(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, transport := range []string{"plugin", "watch"} {
@@ -129,8 +129,8 @@ func newSoak(t *testing.T, version, sessions int) *soakRun {
 	})
 	t.Cleanup(api.Close)
 	r := &soakRun{T: t, random: rand.New(rand.NewPCG(*seed, uint64(version))), gate: openModelGate(t, api)}
-	// With thinking, the endpoint could not judge turns (R8) that contain its own responses and the
-	// fixture's, which damages and aborts join.
+	// With thinking, the endpoint could not check turns (R8) in which damages and aborts join its own responses and
+	// those of the fixture.
 	r.home = opencode.New(t, exe, api, false)
 	r.journal = mend.OpenJournal("")
 	id := r.home.Unpack(fixtures[version])
@@ -147,7 +147,7 @@ func (r *soakRun) start() {
 	}
 }
 
-// hook returns the process id of the hook that the plugin has started.
+// hook returns the id of the hook process that the plugin started.
 func (r *soakRun) hook() int {
 	r.Helper()
 	pids := hookPIDs(r.home)
@@ -163,8 +163,8 @@ func (r *soakRun) hook() int {
 
 var recordID = regexp.MustCompile(`\b(ses|msg|prt)_[0-9A-Za-z]+`)
 
-// copySession copies a session n times in a store that no program has open, and returns the ids of the
-// copies. The ids of their records get another suffix.
+// copySession copies a session n times in a store that no program has open, and returns the ids of the copies. The ids
+// of the records get another suffix.
 func (r *soakRun) copySession(id string, n int) (copies []string) {
 	rename := func(text string, n int) string { return recordID.ReplaceAllString(text, fmt.Sprintf("${0}n%03d", n)) }
 	for i := range n {
@@ -236,7 +236,7 @@ func (l laterPart) Records() (messages, parts []damage.Record) {
 	return messages, parts
 }
 
-// damage applies a random damage, and returns its name.
+// damage applies a random damage and returns its name.
 func (r *soakRun) damage(id string) string {
 	s := r.store(id)
 	messages, _ := s.Records()
@@ -253,10 +253,10 @@ func (r *soakRun) damage(id string) string {
 	}
 }
 
-// cutConnection ends a connection without an answer.
+// cutConnection closes a connection without an answer.
 func cutConnection(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// cutStream ends an answer that has begun.
+// cutStream closes a connection in the middle of an answer.
 func cutStream(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(w, "event: message_start\n"+`data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-fake","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`+"\n\n")
@@ -301,7 +301,7 @@ func (r *soakRun) turn(n int) {
 	r.checkKept(fmt.Sprintf("prompt %d, %s", n, what), id, before)
 }
 
-// promptUntilAnswered sends a prompt until it is answered: after an error mend may need a moment.
+// promptUntilAnswered repeats a prompt until it is answered: after an error mend may need a moment.
 func (r *soakRun) promptUntilAnswered(id, prompt string) bool {
 	for n := range 6 {
 		p := r.server.Prompt(id, prompt)
@@ -327,8 +327,8 @@ func (r *soakRun) records(id string) map[string]string {
 	return all
 }
 
-// checkKept checks that each part that changed, and each missing record, is in the journal. OpenCode itself
-// completes messages.
+// checkKept checks that each changed part and each missing record is in the journal. OpenCode itself completes
+// messages.
 func (r *soakRun) checkKept(when, id string, before map[string]string) {
 	now := r.records(id)
 	es, err := r.journal.Log(journal.Query{Session: id, State: change.Committed})
@@ -350,7 +350,7 @@ func (r *soakRun) checkKept(when, id string, before map[string]string) {
 	}
 }
 
-// usage is the resources of a process.
+// A usage is the resources that a process uses.
 type usage struct {
 	files, threads, children int
 	memory                   uint64 // resident, in bytes

@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// refuseImage refuses the first image of a request: only the provider can know that it is invalid.
+// refuseImage refuses the first image of a request, as if only the provider could know that it is invalid.
 func refuseImage(body string) string {
 	r, err := endpoint.Parse([]byte(body))
 	if err != nil {
@@ -56,10 +56,9 @@ func (c claudeTrial) watch() *lockedBuffer {
 	return out
 }
 
-// TestLiveWatchClaude follows the transcripts of the real Claude Code. A session that the provider refuses is
-// repaired, and answers. A session with missing history is named, with the command that restores it. After an
-// error that only the provider knows, Claude Code removes the image itself: watch changes nothing, and the
-// next prompt is answered.
+// TestLiveWatchClaude: watch repairs a session of the real Claude Code that the provider refuses, and the session
+// answers. For a session with missing history it names the command that restores it. After an error that only the
+// provider can detect, Claude Code removes the image itself: watch changes nothing, and the next prompt is answered.
 func TestLiveWatchClaude(t *testing.T) {
 	t.Parallel()
 	t.Run("damaged", func(t *testing.T) {
@@ -115,8 +114,8 @@ func TestLiveWatchClaude(t *testing.T) {
 	})
 }
 
-// TestLiveWatchClaudeOpen checks that a damaged session that Claude Code has open, with its messages in
-// memory, is only reported, and is repaired when Claude Code has ended.
+// TestLiveWatchClaudeOpen: a damaged session that Claude Code has open is only reported, and is repaired after Claude
+// Code has ended.
 func TestLiveWatchClaudeOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("types into a terminal")

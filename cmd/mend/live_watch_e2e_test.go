@@ -20,8 +20,7 @@ import (
 	"mend/journal"
 )
 
-// startWatch starts "mend watch" as a process that ends with the test. It returns when
-// mend follows the store.
+// startWatch starts "mend watch" as a process that ends with the test. It returns as soon as mend follows the store.
 func startWatch(t *testing.T, h *opencode.Home, state string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := mendCommand(t, h, state, append([]string{"watch", "--set", "watchPollSeconds=1"}, args...)...)
@@ -53,9 +52,8 @@ func countRepairs(t *testing.T, state string) int {
 	return len(es)
 }
 
-// TestLiveWatch breaks a live session of the real program in each class, without the plugin. There is one
-// error; then the store is repaired through the journal, and the next prompt works. Damage without a fix is
-// not changed.
+// TestLiveWatch: without the plugin, a session of the real program that breaks in any class is repaired through the
+// journal after one error, and the next prompt works. Damage without a fix is not changed.
 func TestLiveWatch(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -90,9 +88,9 @@ func TestLiveWatch(t *testing.T) {
 	}
 }
 
-// TestLiveWatchUpgrade upgrades OpenCode under a watch that names no store: the old version with its tree,
-// then newer ones with a database in the same folder. Each store is followed as it appears, and a broken
-// session of each is repaired.
+// TestLiveWatchUpgrade: a watch that names no store follows each store as it appears while OpenCode is upgraded: the
+// tree of the old version, then the databases of newer versions in the same folder. A broken session of each is
+// repaired.
 func TestLiveWatchUpgrade(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -136,8 +134,7 @@ func TestLiveWatchUpgrade(t *testing.T) {
 	}
 }
 
-// TestLiveLimit checks that recoveries that change the store do not count as attempts: each of five errors is
-// repaired, and the counts show it.
+// TestLiveLimit: a recovery that changes the store does not count as an attempt: each of five errors is repaired.
 func TestLiveLimit(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -161,7 +158,7 @@ func TestLiveLimit(t *testing.T) {
 	})
 }
 
-// TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the next start recovers.
+// TestLiveMendKilled: if mend is killed during a recovery, no change is left incomplete, and the next start recovers.
 func TestLiveMendKilled(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

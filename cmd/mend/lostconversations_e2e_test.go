@@ -27,7 +27,7 @@ import (
 
 var programFile = flag.String("mend", "", "the mend of TestRealLostConversations (default: one that is built)")
 
-// A person sits at a terminal with mend and a home of an agent, and types no id.
+// A person uses mend and an agent on a terminal, and types no id.
 type person struct {
 	*testing.T
 	program, home, folder string
@@ -46,7 +46,7 @@ func newPerson(t *testing.T, home, folder string) *person {
 	return p
 }
 
-// runCommand starts a command of mend, waits for texts and types the answer after each, and returns the content of the
+// runCommand starts a command of mend, waits for each text and types the answer to it, and returns the content of the
 // screen.
 func (p *person) runCommand(args []string, talk ...string) string {
 	p.Helper()
@@ -90,9 +90,9 @@ func (p *person) printedCommand(shown, before string) string {
 	return strings.Join(strings.Fields(m[1]), " ")
 }
 
-// TestRealLostConversations follows people who lost a conversation, with the real programs: a renamed project, an
-// archived session, one that Claude Code has deleted, and two broken ones. They type the commands that mend
-// prints, and no id.
+// TestRealLostConversations: with the real programs, people who lost a conversation get it back by the commands that
+// mend prints, without an id: after a project was renamed, from the archive, after Claude Code deleted it, and two
+// broken ones.
 func TestRealLostConversations(t *testing.T) {
 	began := time.Now()
 	step := func(t *testing.T, p *person) {

@@ -16,10 +16,9 @@ import (
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
 
-// TestMatrix applies each damage to the store of each version. It checks that mend scan
-// reports broken if and only if the real program is refused or fails, with the same rule; that
-// after mend fix the real program answers; and that after mend undo the store is identical
-// and the real program fails as before.
+// TestMatrix: for each damage and version, mend scan reports broken if and only if the real program fails, with the
+// same rule. After mend fix the real program answers. After mend undo the store is identical, and the real program
+// fails as before.
 func TestMatrix(t *testing.T) {
 	m := cellTable{title: "damage", columns: damage.Versions[:]}
 	for _, c := range damage.Table {
@@ -48,7 +47,7 @@ func TestMatrix(t *testing.T) {
 	checkTable(t, matrixBegin, matrixEnd, m.merge)
 }
 
-// run tests one damage and returns a short description of the outcome.
+// run tests one damage and returns a short description of the result.
 func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
 	healthy := ts.records()
@@ -56,7 +55,7 @@ func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) str
 	return w.try(ts, healthy, want)
 }
 
-// try tests a damaged store; healthy are the records before the damage.
+// try tests a damaged store. healthy has the records before the damage.
 func (w agentPool) try(ts *testStore, healthy []damage.Record, want string) string {
 	ts.Helper()
 	c := w.start(ts)
@@ -82,7 +81,7 @@ func (w agentPool) try(ts *testStore, healthy []damage.Record, want string) stri
 	return outcome
 }
 
-// runFile is run for a file that OpenCode takes for a record: mend reports it and does not move it.
+// runFile tests a damage that adds a file which OpenCode reads as a record: mend reports the file and does not move it.
 func (w agentPool) runFile(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
 	damage.Edit(ts, ts.path, ts.session, apply)

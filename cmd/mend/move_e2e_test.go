@@ -22,7 +22,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A relocation gives a folder with sessions another path. Paths are below the case's folder.
+// A relocation moves a folder that has sessions. Paths are below the folder of the case.
 type relocation struct {
 	name     string
 	old, new string // the arguments of mend move
@@ -105,7 +105,7 @@ func (r relocation) relocate(t *testing.T, dir string) {
 	}
 }
 
-// messages returns the messages of a request, without cache marks.
+// messages returns the messages of a request, without marks for the cache.
 func messages(t *testing.T, raw []byte) []string {
 	t.Helper()
 	var body struct{ Messages []map[string]any }
@@ -130,7 +130,7 @@ func messages(t *testing.T, raw []byte) []string {
 	return all
 }
 
-// A moveBench is a program with a session, and moves its folder.
+// A moveBench is a real program with a session whose folder is moved.
 type moveBench interface {
 	// begin creates the session in a folder, with a response.
 	begin(folder string)
@@ -140,7 +140,7 @@ type moveBench interface {
 	state() string
 	// mend runs mend on the store.
 	mend(args ...string)
-	// end checks other data that has moved to a folder.
+	// end checks other data that belongs to the new folder.
 	end(folder string)
 }
 
@@ -168,8 +168,8 @@ const (
 	movedEnd   = "<!-- end of moves -->\n"
 )
 
-// testMoves moves folders and then their sessions: it records the program's behaviour in the new folder
-// before the move, after it, and after its undo.
+// testMoves moves folders and then their sessions. It records what the program shows in the new folder before the move,
+// after it, and after its undo.
 func testMoves(t *testing.T, program string, open func(t *testing.T, i int, r relocation) (b moveBench, dir string)) {
 	m := &cellTable{title: "what became of the folder", columns: []string{"OpenCode 1.18.34", "OpenCode 1.2.27", "OpenCode 1.1.53", "Claude Code " + claude.Versions[0], "Codex " + codex.Version}}
 	for i, r := range relocations() {
@@ -208,12 +208,12 @@ func testMoves(t *testing.T, program string, open func(t *testing.T, i int, r re
 	checkTable(t, movedBegin, movedEnd, m.merge)
 }
 
-// beginsWith reports whether a request begins with all of an earlier one.
+// beginsWith reports whether a request begins with all of an earlier request.
 func beginsWith(all, first []string) bool {
 	return len(all) >= len(first) && slices.Equal(all[:len(first)], first)
 }
 
-// An openCodeMove is a home of OpenCode with a session, an archived one, and one of a subagent.
+// An openCodeMove is a home of OpenCode with a session, an archived session, and the session of a subagent.
 type openCodeMove struct {
 	movedStore
 	relocation
@@ -225,7 +225,7 @@ type openCodeMove struct {
 	prompts             int
 }
 
-// start starts the program in a folder: a running one already knows the folders that it was used in.
+// start starts the program in a folder. A running program already knows the folders in which it was used.
 func (m *openCodeMove) start(folder string) (in *opencode.Server, stop func()) {
 	server := m.home.Serve()
 	return server.In(filepath.Join(m.dir, folder)), server.Close
@@ -279,7 +279,7 @@ func (m *openCodeMove) show(folder string) string {
 	return describeShown(listed, whole, whole)
 }
 
-// state returns the stored records of the sessions, and in a database also the projects'.
+// state returns the stored records of the sessions, and in a database also of the projects.
 func (m *openCodeMove) state() string {
 	m.t.Helper()
 	if filepath.Ext(m.store) == "" {
@@ -289,7 +289,7 @@ func (m *openCodeMove) state() string {
 	return fmt.Sprint(sql("select * from session order by id"), sql("select id, worktree from project order by id"))
 }
 
-// end restores the archived session: it is listed in the new folder.
+// end restores the archived session, which is then listed in the new folder.
 func (m *openCodeMove) end(folder string) {
 	m.t.Helper()
 	m.mend("restore", m.archived, "--yes")
@@ -300,7 +300,8 @@ func (m *openCodeMove) end(folder string) {
 	}
 }
 
-// TestMoveOpenCode moves sessions, including archived ones and subagents' sessions.
+// TestMoveOpenCode: after a move OpenCode has the session, an archived session and the session of a subagent in the new
+// folder.
 func TestMoveOpenCode(t *testing.T) {
 	for n, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
@@ -325,7 +326,7 @@ func TestMoveOpenCode(t *testing.T) {
 	}
 }
 
-// A movedStore is a real program's store with moved sessions.
+// A movedStore is the store of a real program with moved sessions.
 type movedStore struct {
 	t              *testing.T
 	store, journal string
@@ -338,10 +339,10 @@ func (m movedStore) mend(args ...string) {
 	}
 }
 
-// end implements moveBench: nothing else moves.
+// end implements moveBench. The program has no other data of the folder.
 func (movedStore) end(string) {}
 
-// A claudeMove is a home of Claude Code with a session, and one of the new folder.
+// A claudeMove is a home of Claude Code with a session, and a session of the new folder.
 type claudeMove struct {
 	movedStore
 	relocation
@@ -382,8 +383,7 @@ func (m *claudeMove) show(folder string) string {
 
 func (m *claudeMove) state() string { return transcripts(m.t, m.store) }
 
-// TestMoveClaude asks Claude Code with --continue for the newest session of the new folder, and with --resume for the
-// session.
+// TestMoveClaude: after a move Claude Code finds the session with --continue and with --resume in the new folder.
 func TestMoveClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
@@ -396,7 +396,7 @@ func TestMoveClaude(t *testing.T) {
 	})
 }
 
-// A codexMove is a home of Codex with a session, and one of the new folder.
+// A codexMove is a home of Codex with a session, and a session of the new folder.
 type codexMove struct {
 	movedStore
 	relocation
@@ -425,7 +425,7 @@ func (m *codexMove) begin(folder string) {
 	}
 }
 
-// pack compresses the rollout, as the program does with old ones.
+// pack compresses the rollout, as the program does with old rollouts.
 func (m *codexMove) pack() {
 	m.t.Helper()
 	all, err := filepath.Glob(filepath.Join(m.store, "sessions/*/*/*/*"+m.id+".jsonl"))
@@ -462,7 +462,7 @@ func (m *codexMove) state() string {
 	return listFiles(m.t, filepath.Join(m.store, "sessions"), "%m") + m.home.Rows()
 }
 
-// TestMoveCodex asks Codex with resume --last for the newest session of the new folder, and by its id for the session.
+// TestMoveCodex: after a move Codex finds the session with resume --last and by its id in the new folder.
 func TestMoveCodex(t *testing.T) {
 	exe, err := codex.Install(codex.Version)
 	if err != nil {
@@ -474,7 +474,7 @@ func TestMoveCodex(t *testing.T) {
 	})
 }
 
-// listFiles returns names and bytes of the files in a folder, with a find -printf format for each.
+// listFiles returns the names and bytes of the files in a folder, each with a format of find -printf.
 func listFiles(t *testing.T, dir, form string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `find . -type f -printf '`+form+` ' -exec sha256sum {} \; | sort`)
@@ -486,9 +486,9 @@ func listFiles(t *testing.T, dir, form string) string {
 	return string(out)
 }
 
-// TestMoveClaudePicker: after a move the program's picker lists the session in the new folder and continues it there
-// with the complete history, and one of its subagents continues with its own. The picker does not list sessions that
-// were started with -p.
+// TestMoveClaudePicker: after a move the picker of Claude Code lists the session in the new folder and continues it
+// there with the complete history, and a subagent continues with its own history. The picker does not list sessions
+// that were started with -p.
 func TestMoveClaudePicker(t *testing.T) {
 	storetest.Long(t)
 	cmd, err := claude.Install(claude.Versions[0])

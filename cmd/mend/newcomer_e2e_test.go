@@ -15,8 +15,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestNewcomer follows a user who has only an error on the screen: a session breaks in the real program, its
-// error is pasted as printed, and the session works again. No step names a session.
+// TestNewcomer: a user who pastes only the error that the real program prints gets the session repaired, without naming
+// it.
 func TestNewcomer(t *testing.T) {
 	for _, c := range []struct {
 		name, version string
@@ -84,8 +84,7 @@ func indexOf(t *testing.T, version string) int {
 	return 0
 }
 
-// TestNewcomerClaude does the same with the real Claude Code, for each rule of its provider that a damage
-// breaks.
+// TestNewcomerClaude: the same holds for the real Claude Code, for each rule of its provider that a damage breaks.
 func TestNewcomerClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealPermission checks with the real program the effect of losing a session's permission rules: the
-// model is offered a tool that they denied. mend reports that loss.
+// TestRealPermission: without the permission rules of a session, the real program offers the model a tool that they
+// deny, and mend reports that loss.
 func TestRealPermission(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three prompts")

@@ -20,16 +20,15 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// pageVersion is the version that testdata/providers.md is about.
+// pageVersion is the version of OpenCode in testdata/providers.md.
 const pageVersion = "1.18.33"
 
 var providersVersion = flag.String("opencode", pageVersion, "the version of OpenCode that TestProviders asks, one with a database")
 
-// TestProviders applies each damage to a session of each provider. It checks that mend scan reports what the
-// real program and its provider do, that the session works after mend fix, or after mend fix --error with the
-// provider's text if only the provider can know, and that after mend undo the store is identical. A short run
-// takes [damage.Everyday], another one also the damages of the other tests. -update writes
-// testdata/providers.md.
+// TestProviders: for each damage and provider, mend scan reports what the real program and its provider do. The session
+// works after mend fix, or after mend fix --error with the provider's text if only the provider can detect the damage.
+// After mend undo the store is identical. A short run has [damage.Everyday], other runs also the damages of the other
+// tests. -update writes testdata/providers.md.
 func TestProviders(t *testing.T) {
 	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
@@ -52,7 +51,7 @@ func TestProviders(t *testing.T) {
 	m.checkPage(t)
 }
 
-// A providerTrial damages one session of a setting, repairs it and asks the real program.
+// A providerTrial damages one session of a setting, repairs it, and prompts the real program.
 type providerTrial struct {
 	*testing.T
 	*opencode.ProviderRunner
@@ -70,7 +69,7 @@ func (c providerTrial) isUnseen(k damage.ProviderKind, r opencode.ProviderResult
 	return k.Unseen && c.setting == "openai-store" || strings.HasPrefix(r.Message(), "Failed to download ")
 }
 
-// run returns a short description of the outcome.
+// run returns a short description of the result.
 func (c providerTrial) run(k damage.ProviderKind) string {
 	dir := storetest.FastDir(c.T)
 	session := c.Store.Base[c.setting]
@@ -121,7 +120,7 @@ func (c providerTrial) prompt(ts *testStore) opencode.ProviderResult {
 	return r
 }
 
-// checkPrediction compares mend's report with the behaviour of the real program and its provider.
+// checkPrediction compares the result of mend scan with the behaviour of the real program and its provider.
 func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanResult) {
 	c.Helper()
 	if !onlyProviderKnows(real.Verdict) {
@@ -161,7 +160,7 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 	return how
 }
 
-// repair runs mend fix and reports whether it changed anything.
+// repair runs mend fix, and reports whether it changed anything.
 func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	c.Helper()
 	before := ts.snapshot()
@@ -172,8 +171,8 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	return !gocmp.Equal(before, ts.snapshot())
 }
 
-// TestProvidersStore checks that mend scan reports what the real program does with the option
-// store of OpenAI, wherever the settings of a project or of the administrator have it.
+// TestProvidersStore: mend scan reports what the real program does with the option store of OpenAI, whether a project
+// or the administrator sets it.
 func TestProvidersStore(t *testing.T) {
 	storetest.Long(t)
 	managed := t.TempDir()
@@ -228,7 +227,7 @@ func (m providerMatrix) put(name, setting, outcome string) {
 	m[name][setting] = outcome
 }
 
-// notRun is a cell that was not tested yet.
+// notRun is the cell of a damage that was not tested yet.
 const notRun = "not run"
 
 const providersHead = `# Damages and providers

@@ -33,7 +33,7 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// runBrowser opens a file in the browser and returns what it prints.
+// runBrowser opens a file in the browser and returns the browser's output.
 func runBrowser(t *testing.T, path string, args ...string) []byte {
 	t.Helper()
 	args = append([]string{
@@ -47,7 +47,7 @@ func runBrowser(t *testing.T, path string, args ...string) []byte {
 	return out
 }
 
-// TestRealReport opens a report in a real browser. With -update it writes docs/report.png.
+// TestRealReport: a real browser shows a report completely at each width. With -update the test writes docs/report.png.
 func TestRealReport(t *testing.T) {
 	browser(t)
 	ts := newTestStore(t, 0)
@@ -91,8 +91,8 @@ func TestRealReport(t *testing.T) {
 	}
 }
 
-// checkWidth checks that nothing is cut off at the right edge of a page, and that the page is lower than with
-// one word per line.
+// checkWidth checks that no text is cut off at the right edge of a page, and that the page is not as high as with one
+// word in each line.
 func checkWidth(t *testing.T, path string, width int, dark bool) {
 	t.Helper()
 	const height = 4500

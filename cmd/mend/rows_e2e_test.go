@@ -13,9 +13,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestSessionRow checks the behaviour of the real program for values of every column of the session's row. If
-// it does not work, mend scan must report broken, mend fix must repair it, and mend undo must restore the
-// store. -update writes the table.
+// TestSessionRow: for each value of each column in the row of a session, mend scan reports broken if the real program
+// fails, mend fix repairs it, and mend undo restores the store. -update writes the table.
 func TestSessionRow(t *testing.T) {
 	cells := damage.Cells()
 	for i, version := range damage.Versions {
@@ -44,7 +43,7 @@ func TestSessionRow(t *testing.T) {
 	}
 }
 
-// promptListed requests the session's page and sends a prompt to a copy of the session.
+// promptListed requests the page of the session and sends a prompt to a copy of the session.
 func (c *trial) promptListed() opencode.Result {
 	c.Helper()
 	bench := <-c.agents.benches

@@ -22,7 +22,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// copySession makes copies of a session in the database at path, under other ids.
+// copySession makes copies of a session in the database at path, with other ids.
 func copySession(t *testing.T, path, session string, copies int) {
 	t.Helper()
 	db, err := sqlite3.Open(path)
@@ -84,8 +84,8 @@ func indexesOf(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// TestRealSalvage damages databases of the real programs: each answers in every session without losses, and
-// an undo restores the damaged file.
+// TestRealSalvage: after a salvage of a damaged database the real program answers in every session that lost nothing,
+// and an undo restores the damaged file.
 func TestRealSalvage(t *testing.T) {
 	for i, version := range []string{"1.2.27", "1.18.34", *kiloVersion} {
 		t.Run(version, func(t *testing.T) {
@@ -197,9 +197,8 @@ func TestRealSalvage(t *testing.T) {
 	}
 }
 
-// TestRealWALOfAnotherMoment: while the real program runs, exits and starts again, its -wal always fits. With
-// the -wal of an earlier run it does not see the newest prompts; mend reports damage, and a salvage restores
-// them.
+// TestRealWALOfAnotherMoment: while the real program runs, ends and starts again, its -wal always fits. With the -wal
+// of an earlier run it does not see the newest prompts. mend reports that damage, and a salvage restores the prompts.
 func TestRealWALOfAnotherMoment(t *testing.T) {
 	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])

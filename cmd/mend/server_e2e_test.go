@@ -22,14 +22,13 @@ import (
 	"mend/testdata"
 )
 
-// runMendIn runs mend on the store of a home with the journal, and returns the exit code and
-// the output.
+// runMendIn runs mend on the store of a home, and returns the exit code and the output.
 func runMendIn(t *testing.T, h *opencode.Home, journal string, args ...string) (int, string) {
 	t.Helper()
 	return runMend(t, h.DataDir(), journal, args...)
 }
 
-// serveDamaged starts a real server with the fixture of its version, and damages the session.
+// serveDamaged starts a real server with the fixture of its version, and then damages the session.
 func serveDamaged(t *testing.T, version string, archive []byte, apply func(damage.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -48,8 +47,7 @@ func serveDamaged(t *testing.T, version string, archive []byte, apply func(damag
 	return h, server, session
 }
 
-// conversation returns the rows of messages and parts. The server writes to other tables after
-// it has answered.
+// conversation returns the rows of messages and parts. The server writes to other tables after it has answered.
 func conversation(t *testing.T, h *opencode.Home) map[string]string {
 	t.Helper()
 	all, err := damage.Snapshot(filepath.Join(h.DataDir(), "opencode.db"))
@@ -64,8 +62,8 @@ func conversation(t *testing.T, h *opencode.Home) map[string]string {
 
 var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
-// TestBesideServer repairs a session that a real server has open: the next prompt works, and
-// fails again after undo.
+// TestBesideServer: while a real server has a session open, the next prompt works after a repair, and fails again after
+// the undo.
 func TestBesideServer(t *testing.T) {
 	storetest.Long(t)
 	for version, archive := range databases {
@@ -100,8 +98,8 @@ func TestBesideServer(t *testing.T) {
 	}
 }
 
-// TestRealServerBesideUnfinished checks that a session with an unfinished response is not busy because of a
-// server of another store, or one that started after the last write.
+// TestRealServerBesideUnfinished: a session with an unfinished response is not busy because of a server of another
+// store, or because of a server that started after the last write.
 func TestRealServerBesideUnfinished(t *testing.T) {
 	storetest.Long(t)
 	for version, archive := range map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833} {
@@ -134,8 +132,8 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 	}
 }
 
-// TestHammeredServer repairs and undoes a session fifty times while the server answers prompts in another
-// one. Neither may fail, and no message may be lost.
+// TestHammeredServer: fifty repairs and undos of one session do not disturb a server that answers prompts in another
+// session, and lose no message.
 func TestHammeredServer(t *testing.T) {
 	storetest.Long(t)
 	for version, archive := range databases {
@@ -177,8 +175,8 @@ func TestHammeredServer(t *testing.T) {
 	}
 }
 
-// TestKilledBesideWriter kills mend at random moments of 200 repairs and undos while another
-// program writes to the database. After recovery each is applied completely or not at all.
+// TestKilledBesideWriter: if mend is killed at any moment while another program writes to the database, the recovery
+// finishes or reverts the change.
 func TestKilledBesideWriter(t *testing.T) {
 	storetest.Long(t)
 	bin := buildMend(t)
@@ -270,7 +268,7 @@ func rowWriter(t *testing.T, path, session string, stop chan struct{}) {
 	}
 }
 
-// buildMend returns the path of the program.
+// buildMend returns the path of mend.
 func buildMend(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "mend")

@@ -15,8 +15,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// An agentPool has instances of the real program of one version, one for each concurrent
-// prompt.
+// An agentPool has instances of the real program of one version, one for each concurrent prompt.
 type agentPool struct{ benches chan *opencode.StoreRunner }
 
 func newAgentPool(t *testing.T, version, n int) agentPool {
@@ -48,8 +47,7 @@ func newAnswered(t *testing.T, version string) *opencode.Home {
 	return opencode.New(t, exe, api, false)
 }
 
-// uniqueAnswer returns an answer that is in no fixture: an endpoint recognises its own answers
-// (R8).
+// uniqueAnswer returns an answer that no fixture has, because an endpoint recognises its own answers (R8).
 func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 	answer := endpoint.Plain(n, r)
 	for i, b := range answer {
@@ -60,7 +58,7 @@ func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 	return answer
 }
 
-// A trial repairs one damaged session and asks the real program.
+// A trial repairs one damaged session and prompts the real program.
 type trial struct {
 	*testStore
 	agents  agentPool
@@ -88,11 +86,10 @@ func (c *trial) prompt() opencode.Result {
 	return r
 }
 
-// unknowable reports whether the verdict depends on a signature, which only the provider can
-// check.
+// unknowable reports whether the verdict depends on a signature, which only the provider can check.
 func unknowable(verdict string) bool { return verdict == "R7" || verdict == "R8" }
 
-// checkPrediction compares what mend reports with what the real program did.
+// checkPrediction compares the result of mend scan with what the real program did.
 func (c *trial) checkPrediction() {
 	c.Helper()
 	real, said := c.before.Verdict, c.scan()
@@ -116,7 +113,7 @@ func (c *trial) checkPrediction() {
 	}
 }
 
-// repair runs mend fix and reports whether it changed anything.
+// repair runs mend fix, and reports whether it changed anything.
 func (c *trial) repair(args ...string) bool {
 	c.Helper()
 	before := c.snapshot()
@@ -136,8 +133,8 @@ func (c *trial) checkUntouched() {
 	}
 }
 
-// repairUntilAlive repairs until the real program answers: once, and again for each signature
-// that the provider refuses. It returns the verdict of the last prompt.
+// repairUntilAlive repairs until the real program answers: once, and again for each signature that the provider
+// refuses. It returns the verdict of the last prompt.
 func (c *trial) repairUntilAlive(signatures int, args ...string) (verdict string) {
 	c.Helper()
 	last := c.before
@@ -157,8 +154,8 @@ func (c *trial) repairUntilAlive(signatures int, args ...string) (verdict string
 // providerMessage returns the provider's reply to the last request.
 func providerMessage(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
 
-// checkUndo undoes all repairs and checks that the store is identical and, except in a short
-// run, that the real program fails as before.
+// checkUndo undoes all repairs, and checks that the store is identical and, except in a short run, that the real
+// program fails as before.
 func (c *trial) checkUndo() {
 	c.Helper()
 	if cmp.Equal(c.damaged, c.snapshot()) {
@@ -181,8 +178,7 @@ func (c *trial) checkUndo() {
 	}
 }
 
-// checkSuspects asks for a repair by the provider's error, which must change or name the
-// records that were damaged.
+// checkSuspects repairs by the error of the provider, which must change or name the damaged records.
 func (c *trial) checkSuspects(hurt []string) {
 	c.Helper()
 	var answer struct {

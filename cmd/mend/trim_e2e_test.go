@@ -30,8 +30,8 @@ import (
 	"mend/testdata"
 )
 
-// TestTrimReal checks with the real program that trimmed outputs are no longer sent, that the content before
-// a compaction is sent again after its removal, and that the prompt is answered in both cases.
+// TestTrimReal: the real program no longer sends trimmed outputs, sends the content before a compaction again after its
+// removal, and answers the prompt in both cases.
 func TestTrimReal(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -92,9 +92,9 @@ func TestTrimReal(t *testing.T) {
 	}
 }
 
-// TestTrimRealCompaction has a session that is too long for its model, even for a compaction: the real
-// program fails at each prompt. "mend fix" with its error leads to a trim, after which a compaction and the
-// next prompt work. An undo restores each byte.
+// TestTrimRealCompaction: in a session that is too long for its model, even for a compaction, the real program fails at
+// each prompt. "mend fix" with its error leads to a trim, after which a compaction and the next prompt work. An undo
+// restores each byte.
 func TestTrimRealCompaction(t *testing.T) {
 	t.Parallel()
 	for n, version := range []string{"1.18.34", "1.2.27"} {
@@ -163,7 +163,7 @@ func TestTrimRealCompaction(t *testing.T) {
 // windowTokens is the context window of the model of [newWindow].
 const windowTokens = 40_000
 
-// A window is a real server with a session and a provider that refuses requests longer than its model's window.
+// A window is a real server with a session, and a provider that refuses requests longer than the window of its model.
 type window struct {
 	*testing.T
 	home    *opencode.Home
@@ -172,7 +172,7 @@ type window struct {
 	largest atomic.Int64 // in bytes
 }
 
-// A message is the part of OpenCode's answer that shows whether a prompt worked.
+// A message has the members of OpenCode's answer that show whether a prompt worked.
 type message struct {
 	Info struct {
 		Finish string
@@ -220,7 +220,7 @@ func newWindow(t *testing.T, version string) *window {
 	return w
 }
 
-// compact compacts the session as a user does, and checks whether that works.
+// compact compacts the session as a user does, and reports whether that works.
 func (w *window) compact(works bool) {
 	w.Helper()
 	model := map[string]any{"providerID": "anthropic", "modelID": "claude-fake"}
@@ -246,7 +246,7 @@ func (w *window) mend(code int, args ...string) string {
 	return string(out)
 }
 
-// TestTrimRealCodex is a thread of the real Codex: its prompts and remote compactions are too long until a trim.
+// TestTrimRealCodex: the prompts and remote compactions of a thread of the real Codex are too long until a trim.
 func TestTrimRealCodex(t *testing.T) {
 	t.Parallel()
 	exe, err := codex.Install(*codexVersion)
@@ -283,8 +283,8 @@ func TestTrimRealCodex(t *testing.T) {
 	mend(frame.ExitDone, "undo", "--yes")
 }
 
-// TestTrimRealClaude is a session of the real Claude Code: its prompts are too long until a trim. The compaction of
-// 2.1.30 fails, too; 2.1.332 leaves old messages out of that by itself.
+// TestTrimRealClaude: the prompts of a session of the real Claude Code are too long until a trim. The compaction of
+// 2.1.30 fails, too; 2.1.332 leaves old messages out of a compaction by itself.
 func TestTrimRealClaude(t *testing.T) {
 	t.Parallel()
 	for version, fails := range map[string]bool{claude.Versions[0]: false, "2.1.30": true} {
@@ -336,7 +336,7 @@ func TestTrimRealClaude(t *testing.T) {
 	}
 }
 
-// tooLongStory fixes the session of an agent's folder with the text of an error, undoes that, checks that every byte is
+// tooLongStory fixes the session of an agent with the text of an error, undoes that, checks that every byte is
 // restored, and fixes the session again. It returns a function that runs mend.
 func tooLongStory(t *testing.T, root, text string, stored func() []byte) (mend func(code int, args ...string) string) {
 	t.Helper()
@@ -374,8 +374,8 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// compacting returns the URL of a proxy for the provider at the URL target. The proxy refuses requests of more than
-// largest bytes as too long, and compacts conversations as OpenAI's provider does.
+// compacting returns the URL of a proxy for the provider at target. The proxy refuses requests of more than largest
+// bytes as too long, and compacts conversations as OpenAI's provider does.
 func compacting(t *testing.T, target string, largest int) string {
 	t.Helper()
 	to, err := url.Parse(target)
