@@ -18,8 +18,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealClean: after events and sessions were removed from a database of the real program, it lists, continues, forks
-// and exports the other sessions as before. After an undo every row exists, and all sessions answer.
+// TestRealClean: after events and sessions were removed from a database of the real program, it lists, continues and
+// forks the other sessions as before. After an undo every row exists, and all sessions answer.
 func TestRealClean(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range []string{"1.2.27", "1.18.34"} {

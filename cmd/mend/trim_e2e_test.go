@@ -220,7 +220,7 @@ func newWindow(t *testing.T, version string) *window {
 	return w
 }
 
-// compact compacts the session as a user does, and reports whether that works.
+// compact compacts the session as a user does, and checks whether that works.
 func (w *window) compact(works bool) {
 	w.Helper()
 	model := map[string]any{"providerID": "anthropic", "modelID": "claude-fake"}
