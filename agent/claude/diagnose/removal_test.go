@@ -161,3 +161,21 @@ func TestAttachedImage(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachedOrder: the images of two mentioned files are sent before the prompt, in the order of their records.
+func TestAttachedOrder(t *testing.T) {
+	const id = "00000000-0000-4000-8000-00000000000"
+	const image = `{"parentUuid":"%s%d","isSidechain":false,"type":"attachment","attachment":{"type":"file","content":{"type":"image","file":` +
+		`{"base64":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","type":"image/png"}}},` +
+		`"uuid":"%[1]s%[3]d","timestamp":"2026-01-01T00:00:00.500Z"}` + "\n"
+	prompt, rest, _ := bytes.Cut(answered(`{"type":"text","text":"two pictures"}`), []byte("\n"))
+	rest = bytes.Replace(rest, []byte(`"parentUuid":"`+id+`0"`), []byte(`"parentUuid":"`+id+`9"`), 1)
+	q, _ := newCase(slices.Concat(prompt, []byte("\n"), fmt.Appendf(nil, image, id, 0, 8), fmt.Appendf(nil, image, id, 8, 9), rest)).Next()
+	var got []string
+	for b := range q.Blocks {
+		got = append(got, strings.TrimPrefix(b.Ref().Message, id))
+	}
+	if want := "8 9 0"; !strings.HasPrefix(strings.Join(got, " "), want) {
+		t.Errorf("the blocks are of the records %v, want %s first", got, want)
+	}
+}

@@ -29,6 +29,7 @@ type message struct {
 	id      string // id of an answer
 	text    bool   // a prompt whose content is a string
 	context bool   // context that Claude Code adds to a prompt
+	images  bool   // the images of an attachment
 	blocks  []*request.Block
 	records []*Record
 }
@@ -199,7 +200,7 @@ func (b *builder) addAttachment(r *Record) {
 }
 
 // addImages adds the images of a file that the user mentioned in a prompt ("@a.png"), or of a prompt that waited.
-// Claude Code sends them before the prompt.
+// Claude Code sends them before the prompts since the last answer or result, in the order of their records.
 func (b *builder) addImages(r *Record) {
 	images := r.AttachedImages()
 	if len(images) == 0 {
@@ -210,10 +211,10 @@ func (b *builder) addImages(r *Record) {
 		image.Source = &source
 	}
 	at := len(b.messages)
-	for at > 0 && b.messages[at-1].role == change.RoleUser && !b.messages[at-1].hasResult() {
+	for at > 0 && b.messages[at-1].role == change.RoleUser && !b.messages[at-1].hasResult() && !b.messages[at-1].images {
 		at--
 	}
-	m := &message{role: change.RoleUser, context: true, blocks: images, records: []*Record{r}}
+	m := &message{role: change.RoleUser, context: true, images: true, blocks: images, records: []*Record{r}}
 	b.messages = slices.Insert(b.messages, at, m)
 }
 
