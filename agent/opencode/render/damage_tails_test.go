@@ -64,6 +64,5 @@ func tailTrials() []trial {
 			}
 		})},
 		{name: "text that ends with tool-calls", apply: message(damage.Hello, "finish", "tool-calls")},
-		{name: "callID with an emoji", apply: set(damage.OneCall, "tool", "callID", "a\U0001f600b")},
 	}
 }
