@@ -120,7 +120,7 @@ var growths = []growth{
 		{removeStores, 0, 0},
 		{"restore --all --yes", 0, 0},
 		{"forget op-qevajo --yes", 0, removed},
-		{"forget --older-than 0s --yes", aSession, removed}, // the repair and the copy of each
+		{"forget --older-than 0s --yes", 2 * aSession, removed}, // the repair, the copy and its blobs of each
 	}},
 	// Each session is in conflict. The conflicts of one session are held at once.
 	{"tree", storetest.Count(150, 4), small, aSession, pages, []growthLine{
