@@ -35,7 +35,7 @@ type search struct {
 }
 
 // maxExamined limits the outcomes that a search examines, so that its cost grows with the session and not with the
-// square of its findings. No session of the tests needs 50.
+// square of its findings. No session of the agents' tests needs 50.
 const maxExamined = 300
 
 const whyStopped = "mend stopped after 300 attempts. Repair what it found, then run it again."
