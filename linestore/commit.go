@@ -228,8 +228,8 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 	return tx.finishExchange(d, name)
 }
 
-// finishExchange carries over lines appended to the old transcript, now the staged file, until no more come or after
-// maxRounds, and makes the exchange durable.
+// finishExchange makes the exchange durable, and then carries over lines appended to the old transcript, now the staged
+// file, until no more come or after maxRounds.
 func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	if err := tx.sync(nil, path.Dir(tx.path), d.Path); err != nil {
 		return err
