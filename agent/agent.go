@@ -83,6 +83,10 @@ type Reader interface {
 	// error wraps [errors.ErrUnsupported] if the store does not support copies.
 	Copy(ctx context.Context, head change.Head) (Copy, error)
 
+	// RemovedMessages returns the ids of the messages of a session of List that the agent has removed itself, such as
+	// after /undo; nil if unknown.
+	RemovedMessages(ctx context.Context, head change.Head) (map[string]bool, error)
+
 	// CopyOwner returns the id of the session whose copy includes a session of List, such as a subagent's; "" if the
 	// session has its own copies.
 	CopyOwner(head change.Head) string
@@ -254,8 +258,6 @@ type Copy struct {
 	Unread   []string // content of the session that could not be read, or is not a record, each with the reason
 
 	PromptsOnly bool // it has only the user's prompts: everything else is lost
-
-	Removed map[string]bool // ids of messages that the agent has removed itself, such as after /undo; nil if unknown
 
 	Stamp change.Stamp // of the session when it was read; the zero stamp if unknown
 }

@@ -45,6 +45,8 @@ func (base) Reclaim(context.Context) (before, after int64, err error) { return 0
 func (base) CheckFree(context.Context) error                          { return nil }
 func (base) KeptFiles(string) KeptFiles                               { return nil }
 
+func (base) RemovedMessages(context.Context, change.Head) (map[string]bool, error) { return nil, nil }
+
 func (base) CountMissing(_, _ []change.Record, _ map[change.Ref]bool) Lack {
 	return Lack{}
 }

@@ -4,8 +4,17 @@ import (
 	"context"
 
 	"mend/agent"
+	"mend/agent/opencode/database"
 	"mend/change"
 )
+
+// RemovedMessages implements [agent.Store]. A tree does not show it.
+func (s *store) RemovedMessages(ctx context.Context, head change.Head) (map[string]bool, error) {
+	if db, ok := s.records.(*database.Store); ok {
+		return db.RemovedMessages(ctx, head.ID)
+	}
+	return nil, nil
+}
 
 // Copy implements [agent.Store]. From a database it copies the rows of the session, its project, its messages and its
 // parts. From a tree it copies their files and the record of the session's file changes. OpenCode needs nothing else to
@@ -17,7 +26,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{Stamp: stamp, Messages: len(loaded.Messages), Removed: loaded.Removed}
+	c = agent.Copy{Stamp: stamp, Messages: len(loaded.Messages)}
 	if len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}

@@ -246,8 +246,12 @@ func (c *Store) restorable(
 
 // isUndone reports whether the agent itself has removed all that a session lacks of a copy.
 func (c *Store) isUndone(ctx context.Context, k *keep.Keep, head change.Head, from *keep.State) bool {
+	gone, err := c.store.RemovedMessages(ctx, head)
+	if err != nil || len(gone) == 0 {
+		return false
+	}
 	now, err := c.store.Copy(ctx, head)
-	if err != nil || len(now.Removed) == 0 {
+	if err != nil {
 		return false
 	}
 	ops, err := k.Load(ctx, *from)
@@ -256,7 +260,7 @@ func (c *Store) isUndone(ctx context.Context, k *keep.Keep, head change.Head, fr
 	}
 	_, edited := c.editsSince(ctx, head.ID, from.Time)
 	for _, o := range ops {
-		if now.Removed[o.Ref.Message] {
+		if gone[o.Ref.Message] {
 			edited[o.Ref.WithoutProject()] = true
 		}
 	}

@@ -172,26 +172,25 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	if err := c.loadParts(s, h, raw); err != nil {
 		return nil, err
 	}
-	if raw {
-		if s.Removed, err = c.removedMessages(id); err != nil {
-			return nil, err
-		}
-	}
 	return s, c.loadRest(s, h)
 }
 
-// removedMessages returns [record.Session].Removed.
-func (c *conn) removedMessages(id string) (removed map[string]bool, err error) {
-	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
-		return nil, nil
-	}
+// RemovedMessages returns the ids of the messages of a session that the agent has removed itself, according to its
+// events: after /undo the next prompt removes what was undone. It returns nil if the database has no events.
+func (s *Store) RemovedMessages(ctx context.Context, session string) (removed map[string]bool, err error) {
 	const query = `SELECT json_extract(data, '$.messageID') FROM event
 		WHERE aggregate_id = ?1 AND type = 'message.removed.1' AND json_valid(data)`
-	removed = map[string]bool{}
-	return removed, c.Query(query, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-		removed[st.ColumnText(0)] = true
-		return nil
+	err = s.read(ctx, func(c *conn) error {
+		if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
+			return nil
+		}
+		removed = map[string]bool{} // also if a read is repeated
+		return c.Query(query, []sqlstore.Value{sqlstore.Text(session)}, func(st *sqlite3.Stmt) error {
+			removed[st.ColumnText(0)] = true
+			return nil
+		})
 	})
+	return removed, err
 }
 
 // loadProject reads the rows that the session's row refers to: its project, its workspace, and a project that replaced

@@ -41,10 +41,6 @@ type Session struct {
 	// counter of the session's events, and cannot store such an event.
 	EventNumberTaken bool
 
-	// Removed has the ids of messages that the agent has removed itself, according to its events: after /undo the next
-	// prompt removes what was undone. Only a load for a copy sets it.
-	Removed map[string]bool
-
 	// IndexFault is a sentence, "" for none: a damaged index or table may make the agent fail to read all records, or to
 	// write for a prompt.
 	IndexFault string
