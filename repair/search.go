@@ -3,6 +3,7 @@ package repair
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -37,8 +38,6 @@ type search struct {
 // maxExamined limits the outcomes that a search examines, so that its cost grows with the session and not with the
 // square of its findings. No session of the agents' tests needs 50.
 const maxExamined = 300
-
-const whyStopped = "mend stopped after 300 attempts. Repair what it found, then run it again."
 
 // A filter reports whether a finding of the case should be fixed.
 type filter func(*Case, Finding) bool
@@ -76,7 +75,7 @@ func (s *search) run() *search {
 	}
 	why, way, can := whyNone, "", map[key]bool(nil)
 	if *s.examined >= maxExamined {
-		why = whyStopped
+		why = fmt.Sprintf("mend stopped after %d attempts. Repair what it found, then run it again.", maxExamined)
 	}
 	for _, f := range s.findings.list {
 		if !s.filter(s.c, f) {
