@@ -141,10 +141,8 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 				salvages, r.others, left = false, true, env.SkipStore(ctx, fail.Worst(left, err), damaged)
 				continue
 			}
-			if err == nil || errors.Is(err, frame.ErrProblems) { // the new database may have broken sessions
-				f.asksError, f.salvaged = false, true
-				f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
-				return fail.Worst(err, again(f))
+			if err == nil || errors.Is(err, frame.ErrProblems) {
+				return repairSalvaged(env, f, err, again)
 			}
 			salvages = false
 			if r.others = true; errors.Is(err, term.ErrDeclined) {
@@ -187,12 +185,17 @@ func salvageFirst(ctx context.Context, env *frame.Env, f repairFlags, damage err
 		return fail.Worst(damage, err)
 	case err != nil && !errors.Is(err, frame.ErrProblems):
 		return err
-	default: // the new database may have broken sessions
-		f.asksError, f.salvaged = false, true
-		f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
+	default:
 		delete(env.Answer, "failed")
-		return fail.Worst(err, again(f))
+		return repairSalvaged(env, f, err, again)
 	}
+}
+
+// repairSalvaged repeats a repair after a salvage that ended with left: the new database may have broken sessions.
+func repairSalvaged(env *frame.Env, f repairFlags, left error, again func(repairFlags) error) error {
+	f.asksError, f.salvaged = false, true
+	f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
+	return fail.Worst(left, again(f))
 }
 
 // conclude applies the plans, and then moves sessions whose folder is gone, or asks for the text of an error. left is
