@@ -21,8 +21,9 @@ type draft struct {
 
 	// items has the items of each message, and under the key of a turn the turn's items that the model wrote. It is nil
 	// before its first use, and after lines moved.
-	items map[string][]item
-	turns map[string]string // for each message the key of its turn in items
+	items   map[string][]item
+	turns   map[string]string // for each message the key of its turn in items
+	cleared bool              // the current fix has removed a turn from items
 
 	paired *repair.Calls // the calls and outputs; see [draft.calls]
 	before *draft        // the draft before the current fix
@@ -32,13 +33,19 @@ type draft struct {
 // makes several edits, one of which may fail.
 func (d *draft) Begin(x repair.Fix) {
 	d.makeItems() // so that Undo does not forget them
+	d.cleared = false
 	before := *d
 	if d.before = &before; x.Whole {
 		before.lines = slices.Clone(d.lines)
 	}
 }
 
-func (d *draft) Undo() { *d = *d.before }
+func (d *draft) Undo() {
+	cleared := d.cleared
+	if *d = *d.before; cleared {
+		d.items = nil
+	}
+}
 
 func (d *draft) State() repair.State {
 	n := d.content
@@ -275,6 +282,7 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 		}
 	}
 	delete(d.items, turn) // the next call for this turn has nothing to do
+	d.cleared = true
 	return nil
 }
 
