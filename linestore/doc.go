@@ -9,7 +9,8 @@
 // Append writes all new lines with a single append call, after a newline if the last line has none. Replace
 // exchanges the transcript with a staged copy, for changes that appending cannot make: a whole transcript
 // with other bytes, and the undo of an append, which removes exactly the appended lines. The transcript is
-// never truncated, because an agent may append at any time and takes no lock.
+// never truncated, because an agent may append at any time. No lock is needed; for an agent that takes one, its
+// package holds it around these calls.
 //
 // Lines that other programs append while a copy is staged or exchanged are carried over to the new file. If
 // they change anything else, the exchange is reverted. The mtime stays as before the change, because agents

@@ -1,5 +1,6 @@
 // Package repair is the engine: it finds the problems of a session, searches for fixes and proves them. It fixes
-// violations of a provider's rules itself, on blocks (rules.go, fix_*.go). It knows no agent, no store and no provider.
+// violations of a provider's rules itself, on blocks (rules.go, fix_*.go). It knows these rules by their codes, but no
+// agent, no store and no form of a request.
 //
 // It does no I/O. It may import change, internal/fail, internal/jsonedit and internal/request. Read [Diagnose] and
 // [Plan] first.
@@ -14,11 +15,13 @@
 //   - Faults, Refuses and Release, which an agent that needs none of them gets from [BaseState].
 //
 // If each turn of the request consists of stored messages, [Turns] implements everything but Records and Edit;
-// [NoEdits] is the Editor of a store that supports no edits. An agent's own checks are rules in a table with the
+// an editor embeds [NoEdits] and implements the edits that
+// its store supports. An agent's own checks are rules in a table with the
 // engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state are in a
 // [Context]: the process that uses the session, the texts of fixes, the window, the settings, how to fork. The engine
 // does the rest: findings in each setting, descriptions, drafts, undo of a fix, and the protection of an open tool
-// loop (loop.go). The toy agent of internal/mend does all this in 150 lines.
+// loop (loop.go). The finding and opening of stores is the interface of package agent, whose Base and BaseAgent have
+// defaults for what a store or an agent does not support. The toy agent, internal/mend/toyagent_test.go, is complete.
 //
 // # The search
 //
@@ -32,6 +35,7 @@
 // A rejected fix is tried again after another fix is kept, because it may hold then. A plan is complete when a second
 // plan, for its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
 //
-// [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] means the
-// same in another setting; a [Note] is untidy.
+// [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] ("at risk"
+// on the screen) means the same in another setting; [Lost] means that content is missing and the agent goes on; a [Note]
+// is untidy.
 package repair

@@ -84,7 +84,8 @@ var (
 	ErrNoBlock = errors.New("no such block")
 )
 
-// NoEdits is an [Editor] that supports no edits. An agent's editor embeds it.
+// NoEdits is an [Editor] whose edits all return [ErrNoEdit]. An agent's editor embeds it, and overrides the edits that
+// the store supports.
 type NoEdits struct{ noEdits }
 
 type noEdits struct{}

@@ -22,9 +22,10 @@ type State interface {
 
 	// Send returns the agent's next request in a setting. A State may cache it until Release.
 	Send(set Setting) Sent
-	// Faults returns the findings that neither a request nor a rule shows; see [Rule].Find.
+	// Faults returns the findings that neither the request nor an agent's [Rule] with Find shows, such as a record that
+	// cannot be read.
 	Faults() []Finding
-	// Release drops cached requests: the findings are known now.
+	// Release drops cached requests. The engine calls it when it has the findings.
 	Release()
 	// Refuses returns why a finding must not be fixed; nil if it may be.
 	Refuses(f Finding) *RefusalError
@@ -32,7 +33,7 @@ type State interface {
 	Edit() Editor
 }
 
-// BaseState is embedded in a [State]. It has no findings besides the request's.
+// BaseState is embedded in a [State] without faults, cached requests and refusals.
 type BaseState struct{}
 
 // Faults implements [State].

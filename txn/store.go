@@ -8,8 +8,8 @@ import (
 
 // A Store holds the records. Only Commit and Settle change them.
 type Store interface {
-	// Prepare checks that every record holds its op's Pre, and stages every Post durably. No record
-	// changes, and after an error nothing is staged. The error is a [*change.ConflictError] if a
+	// Prepare checks that every record holds its op's Pre, and durably stages the Posts that the store does not write in
+	// one call. No record changes, and after an error nothing is staged. The error is a [*change.ConflictError] if a
 	// record has other content. The returned Staged may have additional ops, for folders that new
 	// files need.
 	Prepare(ctx context.Context, p change.Plan) (change.Staged, error)

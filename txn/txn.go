@@ -42,8 +42,8 @@ func (e UndecidedError) Unwrap() error { return e[0] }
 // Run journals p, applies it, and marks the entry as committed. The returned entry is
 // committed if and only if the error is nil.
 //
-// A crash before Begin returns leaves only staged files, which the next Prepare removes. A
-// crash after it leaves a pending entry with every image that Recover needs.
+// A crash before the journal has the entry leaves only staged files, which the next Prepare removes. A later crash
+// leaves a pending entry with every image that Recover needs.
 //
 // The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
 // [*change.ConflictError] if a record has other content than the plan expects, and a

@@ -1,7 +1,7 @@
 // Package undo turns the ops of journal entries into the ops that revert them, and finds the records that changed
 // since. Package txn applies them. The caller passes the ops and the current images of the records.
 //
-// It does no I/O. It may import change. Read [Propose] and [Conflicts] first.
+// It does no I/O. It may import change. Read [Revert] and [Conflicts] first. [Propose] is both for users of the library.
 package undo
 
 import (
