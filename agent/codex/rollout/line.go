@@ -3,6 +3,7 @@ package rollout
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ type line struct {
 type role struct {
 	first       int  // first line of the message that contains the record; 0 for none
 	reasoned    bool // the response had reasoning before the line
-	interrupted bool // the response ended with this reasoning, when the user interrupted it
+	interrupted bool // the response ended with this reasoning: the user, an error or a crash interrupted it
 	again       bool // a session_meta after which Codex forgets everything before it
 }
 
@@ -95,22 +96,14 @@ func assignGroups(lines []line) {
 		}
 	}
 	var r response
-	// alone is the index of the newest item of the model if that is reasoning, else -1
-	begun, paginated, alone := false, isPaginated(lines), -1
+	begun, paginated := false, isPaginated(lines)
+	last, older := &line{}, isOlder(lines)
 	for i := range lines {
 		l := &lines[i]
 		reasoning, lost := l.lost(known)
 		isItem := l.kind == "response_item"
 		begun = begun || isItem || l.kind == "compacted"
-		switch {
-		case isItem && isFromModel(l.payload), l.kind == "compacted", l.subtype == "task_started":
-			alone = -1
-			if l.subtype == "reasoning" {
-				alone = i
-			}
-		case l.subtype == "turn_aborted" && alone >= 0:
-			lines[alone].interrupted = true
-		}
+		last = l.checkReasoning(last, lost, older)
 		switch {
 		case l.kind == "session_meta":
 			l.again = begun && paginated // Codex Desktop repeats the record during a session, which is not paginated
@@ -140,6 +133,31 @@ func assignGroups(lines []line) {
 			r.open = false
 		}
 	}
+	last.interrupted = last.interrupted || !older
+}
+
+// isOlder reports whether a version wrote the lines that stores no token_usage_record after a complete response.
+func isOlder(lines []line) bool {
+	return slices.ContainsFunc(lines, func(l line) bool {
+		return l.subtype == "token_count" && l.payload.Get("info").Kind() == '{'
+	}) && !slices.ContainsFunc(lines, func(l line) bool { return l.kind == "token_usage_record" })
+}
+
+// checkReasoning marks last, the newest item of the model if that is reasoning, if l shows that its response was
+// incomplete. The provider accepts that reasoning without a following item: Codex sends it again when it repeats a
+// request whose stream ended early. In older versions only the user's interruption shows. checkReasoning returns the
+// next last.
+func (l *line) checkReasoning(last *line, lost, older bool) *line {
+	isItem := l.kind == "response_item" && isFromModel(l.payload)
+	switch {
+	case isItem && l.subtype == "reasoning":
+		return l
+	case isItem, lost, l.kind == "compacted", l.kind == "token_usage_record", older && l.subtype == "task_started":
+		return &line{}
+	case l.subtype == "turn_aborted", !older && (l.subtype == "token_count" || l.subtype == "task_started"):
+		last.interrupted = true
+	}
+	return last
 }
 
 func (r *response) begin() {

@@ -136,6 +136,11 @@ func (r *Rollout) item(i int) object {
 	return v.Payload
 }
 
+// cutReasoning returns the reasoning in a line with the id of a response that did not end.
+func (r *Rollout) cutReasoning(i int) []byte {
+	return bytes.Replace(r.Lines[i], []byte(r.item(i)["id"].(string)), []byte("rs_cut"), 1)
+}
+
 // compact appends a compaction to a history.
 func (r *Rollout) compact(history []object) {
 	p := object{"message": "A summary.", "window_number": 1, "window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d93", "first_window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d92", "previous_window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d92"}
@@ -434,7 +439,14 @@ func contents() []Damage {
 			i, c := r.at("reasoning", 0), r.at("function_call", 0)
 			r.Lines[i], r.Lines[c] = r.Lines[c], r.Lines[i]
 		}, Fate: "O3"},
-		{Name: "reasoning alone at the end", Do: func(r *Rollout) { r.Lines = r.Lines[:r.at("reasoning", -1)+1] }, Fate: "O3", Lost: true},
+		{Name: "killed after reasoning", Do: func(r *Rollout) {
+			i := r.at("reasoning", -1)
+			r.Lines = append(r.Lines[:i-1], r.cutReasoning(i))
+		}, Fate: "alive", Lost: true},
+		{Name: "stream cut after reasoning", Do: func(r *Rollout) { // Codex repeats the request
+			i := r.at("reasoning", 0)
+			r.Lines = slices.Insert(r.Lines, i, r.cutReasoning(i), r.Lines[r.at("token_count", 0)])
+		}, Fate: "alive"},
 		{Name: "reasoning missing", Do: drop("reasoning", 0), Fate: "O3", Lost: true},
 		{Name: "answer missing", Do: drop("assistant", 0), Fate: "O3", Lost: true},
 		{Name: "answer cut", Do: setLine("assistant", 0, cut), Fate: "O3", Lost: true},
@@ -536,7 +548,7 @@ func row(sql string) func(*Rollout) {
 // everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "last line cut", "first line missing", "output missing, the last", "call twice", "an id of another type",
-	"encrypted content missing", "reasoning alone at the end", "no row",
+	"encrypted content missing", "answer missing", "no row",
 }
 
 // Everyday reports whether make e2e tries the damage with that name; make night tries all.
