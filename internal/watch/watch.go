@@ -3,7 +3,7 @@
 // It may import change. Read [Run] first.
 //
 // It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of the
-// recently changed sessions, show which sessions. It keeps one number per session, and the stamps of a few.
+// recently changed sessions, show which sessions. It keeps one number per session, and the stamps of an hour.
 package watch
 
 import (
@@ -48,8 +48,8 @@ const (
 	retry     = 10 * time.Second // before Handle is called again; it doubles up to lastRetry
 	lastRetry = time.Minute
 
-	maxRecent = 64 // sessions whose stamps are kept
-	recentFor = time.Hour
+	noticed   = 2         // after how many failures Notice is called
+	recentFor = time.Hour // how long the stamp of a changed session is kept
 )
 
 // A recent session has changed a short time ago.
@@ -70,8 +70,7 @@ type follower struct {
 	seen   time.Time    // when the state was last read
 	next   time.Time    // the next look
 
-	failed error // of the last look
-	lost   bool  // Notice was called for the failure, and not yet for its end
+	failures int // of the last looks, in a row
 }
 
 // Run follows a store until the context ends.
@@ -82,12 +81,10 @@ func Run(ctx context.Context, s Store, o Options) {
 			f.look(ctx)
 		}
 		f.handle(ctx)
-		timer := time.NewTimer(time.Until(f.wake()))
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
+		case <-time.After(time.Until(f.wake())):
 		}
-		timer.Stop()
 	}
 }
 
@@ -113,12 +110,13 @@ func (f *follower) wake() time.Time {
 	return at
 }
 
-// look finds the sessions that have changed.
+// look finds the sessions that have changed. It calls Notice for the second failure in a row, because a database may be
+// locked for a moment.
 func (f *follower) look(ctx context.Context) {
 	began := time.Now()
 	defer func() { f.next = time.Now().Add(max(f.Poll, pauses*time.Since(began))) }()
 	state, err := f.store.State(ctx)
-	if err == nil && f.known != nil && f.failed == nil && state.Sum == f.state.Sum && f.state.Distinct(f.seen) {
+	if err == nil && f.known != nil && f.failures == 0 && state.Sum == f.state.Sum && f.state.Distinct(f.seen) {
 		f.seen = began
 		return
 	}
@@ -130,16 +128,18 @@ func (f *follower) look(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		f.fail(err)
+		if f.failures++; f.failures == noticed {
+			f.notice(Notice{Lost: err})
+		}
 		return
 	}
 	first := f.known == nil
 	f.state, f.seen = state, began
 	f.compare(ctx, heads)
-	if first || f.lost {
+	if first || f.failures >= noticed {
 		f.notice(Notice{Sessions: len(f.known)})
 	}
-	f.failed, f.lost = nil, false
+	f.failures = 0
 }
 
 // compare compares a list with the last one, and the recent sessions with their stamps.
@@ -175,21 +175,6 @@ func (f *follower) compare(ctx context.Context, heads []change.Head) {
 		}
 	}
 	f.known = known
-	f.forget()
-}
-
-// forget drops recent sessions, except waiting ones, to keep their number small.
-func (f *follower) forget() {
-	var done []string
-	for key, r := range f.recent {
-		if r.due.IsZero() {
-			done = append(done, key)
-		}
-	}
-	slices.SortFunc(done, func(a, b string) int { return f.recent[a].changed.Compare(f.recent[b].changed) })
-	for _, key := range done[:min(len(done), max(0, len(f.recent)-maxRecent))] {
-		delete(f.recent, key)
-	}
 }
 
 // mark records that a session has changed.
@@ -229,16 +214,6 @@ func (f *follower) handle(ctx context.Context) {
 			r.due = time.Now().Add(r.wait)
 		}
 	}
-}
-
-// fail records that the store cannot be read. It calls Notice the second time, because a database may be locked for a
-// moment.
-func (f *follower) fail(err error) {
-	if f.failed != nil && !f.lost {
-		f.lost = true
-		f.notice(Notice{Lost: err})
-	}
-	f.failed = err
 }
 
 func (f *follower) notice(n Notice) {

@@ -246,26 +246,3 @@ func TestUnreadableStore(t *testing.T) {
 		}
 	})
 }
-
-// TestMaxRecent: of many sessions that were handled, at most maxRecent are kept.
-func TestMaxRecent(t *testing.T) {
-	f := &follower{store: &fakeStore{}, recent: map[string]*recent{}, known: map[string]int64{}}
-	heads := make([]change.Head, 5000)
-	for n := range heads {
-		heads[n] = change.Head{ID: fmt.Sprint("s", n), Updated: 1}
-	}
-	f.compare(t.Context(), heads)
-	if len(f.recent) != len(heads) {
-		t.Errorf("%d sessions wait, want all", len(f.recent))
-	}
-	f.Handle = func(context.Context, change.Head) bool { return false }
-	f.Quiet = -time.Hour
-	for _, r := range f.recent {
-		r.due = time.Now()
-	}
-	f.handle(t.Context())
-	f.compare(t.Context(), heads)
-	if len(f.recent) != maxRecent {
-		t.Errorf("%d sessions are kept, want %d", len(f.recent), maxRecent)
-	}
-}
