@@ -79,8 +79,7 @@ type pass struct {
 	state   string // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool   // kept is of this state
 
-	sound   bool                // the whole file of the store is not damaged
-	damage  *string             // the damage of it, "" for none; nil if it was not checked
+	damage  *string             // the damage of the store's file, "" for none; nil if it was not checked completely
 	heads   []change.Head       // the sessions of the scan
 	found   []*scancache.Result // of the first of them; nil for one that is not kept
 	changed bool                // found has a result that differs from kept
@@ -142,28 +141,25 @@ func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 // knownSound reports whether an earlier check found the file of the store sound in its present state.
 func (p *pass) knownSound() bool {
 	known := p.state != "" && p.state == p.kept.Sound
-	p.sound = p.sound || known
+	if known {
+		p.damage = new("")
+	}
 	return known
 }
 
 // noteCheck records the result of a check of the store's file.
 func (p *pass) noteCheck(what change.Check, err error) {
-	if err == nil && what != change.CheckAll {
-		return
-	}
-	p.sound, p.damage = err == nil, new(string)
 	if d, ok := errors.AsType[*change.DamagedError](err); ok {
-		*p.damage = d.Error()
+		p.damage = new(d.Error())
+	} else if err == nil && what == change.CheckAll {
+		p.damage = new("")
 	}
 }
 
 // knownDamage returns the damage of the store's file, from a check or else from the last complete scan.
 func (p *pass) knownDamage() string {
-	switch {
-	case p.damage != nil:
+	if p.damage != nil {
 		return *p.damage
-	case p.sound:
-		return ""
 	}
 	return p.kept.Damage
 }
@@ -211,19 +207,17 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) *s
 
 // add records the result of the next session; nil if it is not kept.
 func (p *pass) add(r *scancache.Result) {
-	known := p.cached[scancache.KeyOf(&p.heads[len(p.found)])]
-	if r != known {
-		p.changed = p.changed || r == nil || known == nil || r.Stamp != known.Stamp || r.Settings != known.Settings
-	}
+	p.changed = p.changed || r != p.cached[scancache.KeyOf(&p.heads[len(p.found)])]
 	p.found = append(p.found, r)
 }
 
 // save replaces the cache with the results of a scan of all sessions.
 func (p *pass) save(ctx context.Context) {
 	cache, damage, listed := p.c.cache(), p.knownDamage(), p.state != ""
+	sound := p.damage != nil && damage == ""
 	p.cached = nil
 	if !p.changed && (p.current || !listed) && len(p.found) == len(p.kept.Sessions) &&
-		(!p.sound || p.kept.Sound == p.state) && damage == p.kept.Damage {
+		(!sound || p.kept.Sound == p.state) && damage == p.kept.Damage {
 		return
 	}
 	latest := cache.Load(p.c.opt.Now()) // another process may have written it
@@ -237,7 +231,7 @@ func (p *pass) save(ctx context.Context) {
 	if now, err := p.c.store.State(ctx); listed && err == nil && p.stateOf(now) == p.state {
 		next.State = p.state
 	}
-	if p.sound {
+	if sound {
 		next.Sound = p.state
 	}
 	cache.Save(next)
