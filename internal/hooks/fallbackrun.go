@@ -21,24 +21,34 @@ type fallback struct {
 	agent  Agent
 	policy FallbackPolicy
 	now    func() time.Time
+	wake   chan struct{}
+	asked  time.Time // when the agent was asked for known; only run uses it
 
 	mu       sync.Mutex
-	sessions map[string]fallbackSession
+	sessions map[string]*fallbackSession
 	cooling  map[string]time.Time // by live.Model.Key
 	known    map[string]bool      // the keys of the agent's models; nil if unknown
-	asked    time.Time            // when the agent was asked for known
-	waiting  map[string]time.Time // by session: the time of the policy's next sawTime
 	pending  []pendingEvent
-	changing map[string]func() // by session whose model is being changed: a function that announces the end
-	wake     chan struct{}
 }
 
 // A fallbackSession is a session with its state.
 type fallbackSession struct {
 	state fallbackState
-	child bool // another session waits for it
+	due   time.Time // when the policy needs sawTime; the zero time for never
+	child bool      // another session waits for it
 
-	located bool // child has been looked up
+	located bool   // child has been looked up; only run uses it
+	end     func() // announces the end of a change of the model, nil if there is none; only run uses it
+}
+
+// sessionLocked returns the session with the id.
+func (f *fallback) sessionLocked(id string) *fallbackSession {
+	s := f.sessions[id]
+	if s == nil {
+		s = &fallbackSession{}
+		f.sessions[id] = s
+	}
+	return s
 }
 
 // A pendingEvent is an event that is not handled yet.
@@ -54,13 +64,11 @@ func (f *fallback) accept(e live.Event) {
 	if !ok || id == "" {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if fe.kind == sawActivity { // there are many such events
-		f.stepLocked(id, fe)
+		f.step(id, fe)
 		return
 	}
-	f.queueLocked(pendingEvent{session: id, event: fe})
+	f.queue(pendingEvent{session: id, event: fe})
 }
 
 // decode returns the event for the policy. Errors that the session recovery handles are left out.
@@ -105,19 +113,17 @@ func (f *fallback) recoverable(raw json.RawMessage) bool {
 	return i.HasError() && f.watch.IsRecoverableError(raw)
 }
 
-// stepLocked passes an event to the policy and returns its actions, except those that are done immediately.
-func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
-	s := f.sessions[id]
+// step passes an event to the policy and returns its actions, except those that are done immediately.
+func (f *fallback) step(id string, e fallbackEvent) (actions []action) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessionLocked(id)
 	e.cooling, e.child = f.cooling, s.child
 	if f.known != nil {
 		e.known = func(m live.Model) bool { return f.known[m.Key()] }
 	}
-	state, actions := f.policy.step(s.state, e)
-	s.state = state
-	f.sessions[id] = s
-	delete(f.waiting, id)
-	if at := f.policy.wakeTime(state); !at.IsZero() {
-		f.waiting[id] = at
+	s.state, actions = f.policy.step(s.state, e)
+	if s.due = f.policy.wakeTime(s.state); !s.due.IsZero() {
 		f.signal()
 	}
 	return slices.DeleteFunc(actions, func(a action) bool {
@@ -131,8 +137,10 @@ func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
 // maxPending is the number of events that may wait.
 const maxPending = 4096
 
-// queueLocked queues an event. If too many wait, it drops the event.
-func (f *fallback) queueLocked(p pendingEvent) {
+// queue queues an event. If too many wait, it drops the event.
+func (f *fallback) queue(p pendingEvent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(f.pending) < maxPending {
 		f.pending = append(f.pending, p)
 	}
@@ -151,14 +159,12 @@ func (f *fallback) ask(q live.Question) *live.Model {
 	if q.Model == nil {
 		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	actions := f.stepLocked(q.Session, fallbackEvent{kind: sawQuestion, at: f.now(), model: *q.Model, agent: q.Agent, named: q.Named})
+	actions := f.step(q.Session, fallbackEvent{kind: sawQuestion, at: f.now(), model: *q.Model, agent: q.Agent, named: q.Named})
 	i := slices.IndexFunc(actions, func(a action) bool { return a.kind == actModel })
 	if i < 0 {
 		return nil
 	}
-	f.queueLocked(pendingEvent{session: q.Session, actions: slices.Delete(slices.Clone(actions), i, i+1)})
+	f.queue(pendingEvent{session: q.Session, actions: slices.Delete(slices.Clone(actions), i, i+1)})
 	return &actions[i].model
 }
 
@@ -167,8 +173,12 @@ func (f *fallback) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer func() {
-		for _, end := range f.changing {
-			end()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, s := range f.sessions {
+			if s.end != nil {
+				s.end()
+			}
 		}
 	}()
 	for {
@@ -194,8 +204,8 @@ func (f *fallback) take() []pendingEvent {
 	defer f.mu.Unlock()
 	todo, now := f.pending, f.now()
 	f.pending = nil
-	for id, at := range f.waiting {
-		if !now.Before(at) {
+	for id, s := range f.sessions {
+		if !s.due.IsZero() && !now.Before(s.due) {
 			todo = append(todo, pendingEvent{session: id, event: fallbackEvent{kind: sawTime, at: now}})
 		}
 	}
@@ -208,40 +218,40 @@ func (f *fallback) timeUntilDue() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := time.Hour
-	for _, at := range f.waiting {
-		next = min(next, at.Sub(f.now()))
+	for _, s := range f.sessions {
+		if !s.due.IsZero() {
+			next = min(next, s.due.Sub(f.now()))
+		}
 	}
 	return max(next, 0)
 }
 
-// handle handles one event. If an action fails, the policy gets sawFailure.
+// handle handles one event.
 func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.session
-	if p.event.kind == sawDeleted {
-		f.mu.Lock()
-		delete(f.sessions, id)
-		delete(f.waiting, id)
-		f.mu.Unlock()
-		f.announce(ctx, id)
-		return
-	}
 	if p.event.isFailure() || p.event.kind == sawPrompt { // before an answer there is time to ask the agent
 		f.learn(ctx, id)
 	}
 	actions := p.actions
 	if actions == nil {
-		f.mu.Lock()
-		actions = f.stepLocked(id, p.event)
-		f.mu.Unlock()
+		actions = f.step(id, p.event)
 	}
-	log := f.watch.Log().With("session", id, "fallback", true)
 	f.announce(ctx, id)
-	defer f.announce(ctx, id)
+	f.performAll(ctx, id, actions)
+	f.announce(ctx, id)
+	if p.event.kind == sawDeleted {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.sessions, id)
+	}
+}
+
+// performAll carries out actions. If one fails, the policy gets sawFailure, and its actions take the place of the rest.
+func (f *fallback) performAll(ctx context.Context, id string, actions []action) {
+	log := f.watch.Log().With("session", id, "fallback", true)
 	for len(actions) > 0 {
-		a := actions[0]
-		actions = actions[1:]
-		err := f.perform(ctx, id, a, log)
-		if err == nil {
+		err := f.perform(ctx, id, actions[0], log)
+		if actions = actions[1:]; err == nil {
 			continue
 		}
 		log.Warn("the turn is not continued with another model", "why", err)
@@ -249,29 +259,22 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		if errors.Is(err, errNewer) {
 			e.kind = sawNewer
 		}
-		f.mu.Lock()
-		actions = f.stepLocked(id, e)
-		f.mu.Unlock()
+		actions = f.step(id, e)
 	}
 }
 
 // announce reports once that the change of a model has begun, and once that it has ended.
 func (f *fallback) announce(ctx context.Context, id string) {
 	f.mu.Lock()
-	s := f.sessions[id]
-	end, changing := f.changing[id], s.state.phase != phaseNone
-	delete(f.changing, id)
+	s := f.sessionLocked(id)
+	changing := s.state.phase != phaseNone
 	f.mu.Unlock()
 	switch {
-	case changing && end == nil:
-		end = f.watch.Begin(ctx, id)
-	case !changing && end != nil:
-		end()
-	}
-	if changing {
-		f.mu.Lock()
-		f.changing[id] = end
-		f.mu.Unlock()
+	case changing && s.end == nil:
+		s.end = f.watch.Begin(ctx, id)
+	case !changing && s.end != nil:
+		s.end()
+		s.end = nil
 	}
 }
 
@@ -281,30 +284,20 @@ const modelsAge = 5 * time.Minute
 // learn asks the agent for the facts that the policy needs to handle a failure.
 func (f *fallback) learn(ctx context.Context, id string) {
 	f.mu.Lock()
-	s := f.sessions[id]
+	s := f.sessionLocked(id)
 	f.mu.Unlock()
 	if !s.located {
-		f.learnParent(ctx, id)
+		if parent, err := f.agent.Parent(ctx, id); err != nil {
+			f.watch.Log().Debug("asking for the parent of a session", "session", id, "error", err)
+		} else {
+			f.mu.Lock()
+			s.child, s.located = parent != "", true
+			f.mu.Unlock()
+		}
 	}
-	if f.asked.IsZero() || f.now().Sub(f.asked) >= modelsAge {
-		f.learnModels(ctx)
-	}
-}
-
-func (f *fallback) learnParent(ctx context.Context, id string) {
-	parent, err := f.agent.Parent(ctx, id)
-	if err != nil {
-		f.watch.Log().Debug("asking for the parent of a session", "session", id, "error", err)
+	if f.now().Sub(f.asked) < modelsAge {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.sessions[id]
-	s.child, s.located = parent != "", true
-	f.sessions[id] = s
-}
-
-func (f *fallback) learnModels(ctx context.Context) {
 	models, err := f.agent.Models(ctx)
 	if err != nil { // an unknown model then fails, and the next one continues
 		f.watch.Log().Debug("asking for the agent's models", "error", err)
@@ -363,10 +356,10 @@ func (f *fallback) checkNewest(ctx context.Context, id string) error {
 		return err
 	}
 	f.mu.Lock()
-	s := f.sessions[id]
+	newest := f.sessionLocked(id).state.prompt.Time.CreationTime
 	f.mu.Unlock()
 	for _, m := range ms {
-		if m.Info.Role == change.RoleUser && m.Info.Time.CreationTime > s.state.prompt.Time.CreationTime {
+		if m.Info.Role == change.RoleUser && m.Info.Time.CreationTime > newest {
 			return errNewer
 		}
 	}

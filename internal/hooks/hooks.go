@@ -70,7 +70,7 @@ func New(w *live.Watch, a Agent, o Options) *Hooks {
 	if len(o.Fallback.Models) > 0 || len(o.Fallback.AgentModels) > 0 {
 		h.fallback = &fallback{
 			watch: w, agent: a, policy: o.Fallback, now: time.Now, wake: make(chan struct{}, 1),
-			sessions: map[string]fallbackSession{}, cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){},
+			sessions: map[string]*fallbackSession{}, cooling: map[string]time.Time{},
 		}
 	}
 	if o.WriteGuard {
