@@ -17,8 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agnivade/levenshtein"
-
 	"mend/internal/git"
 	"mend/internal/userdir"
 )
@@ -45,7 +43,7 @@ type Candidate struct {
 
 	sure   int  // the certainty that the repository is the same, see [Search]
 	linked bool // in a linked work tree, not the main one
-	name   int  // the edit distance between both names
+	named  bool // it has the name of the missing folder
 	far    int  // the number of folders in the relative path from the missing one
 }
 
@@ -110,9 +108,8 @@ type tree struct {
 
 // Find returns the folders that may be the missing one, best first: the user's current folder, if it is
 // beside the missing one, has its name or is of its repository; folders of the same repository and name;
-// others of the same repository; folders of the same name; then folders beside it with a similar name in
-// which no agent has worked. The path below the renamed or moved folder stays. If the repository still
-// exists, only names count.
+// others of the same repository; then folders of the same name. The path below the renamed or moved folder stays. If the
+// repository still exists, only names count.
 func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +128,6 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	top := g.roots[len(g.roots)-1]
 	g.inside = g.confidence(f.treeOf(filepath.Dir(top)).top) > 0
 	g.addHere(top)
-	g.addSiblings(top)
 	for _, known := range s.Known {
 		g.add(known, false)
 	}
@@ -140,8 +136,8 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	}
 	slices.SortStableFunc(g.found, func(a, b Candidate) int {
 		return cmp.Or(
-			compareBool(b.Here, a.Here), compareBool(b.Same && b.name == 0, a.Same && a.name == 0), cmp.Compare(b.sure, a.sure),
-			compareBool(a.linked, b.linked), cmp.Compare(a.name, b.name), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path),
+			compareBool(b.Here, a.Here), compareBool(b.Same && b.named, a.Same && a.named), cmp.Compare(b.sure, a.sure),
+			compareBool(a.linked, b.linked), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path),
 		)
 	})
 	return Candidates{g.found[:min(len(g.found), mostCandidates)], ctx.Err() != nil || g.read > maxNames}
@@ -222,23 +218,12 @@ func (g *search) addHere(top string) {
 		}
 	}
 	n := len(g.found)
-	g.add(at, filepath.Dir(at) == filepath.Dir(top) && !g.isKnown(at))
+	isKnown := slices.ContainsFunc(g.Known, func(known string) bool { // an agent has worked in it, or below it
+		return known == at || strings.HasPrefix(known, at+string(filepath.Separator))
+	})
+	g.add(at, filepath.Dir(at) == filepath.Dir(top) && !isKnown)
 	for i := range g.found[n:] {
 		g.found[n+i].Here = true
-	}
-}
-
-// isKnown reports whether an agent has worked in a folder or below it.
-func (g *search) isKnown(dir string) bool {
-	return slices.ContainsFunc(g.Known, func(known string) bool {
-		return known == dir || strings.HasPrefix(known, dir+string(filepath.Separator))
-	})
-}
-
-// addSiblings adds the folders beside the topmost missing one, which may have been renamed.
-func (g *search) addSiblings(top string) {
-	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
-		g.add(dir, isSimilar(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
 	}
 }
 
@@ -250,16 +235,6 @@ func (g *search) walk(dir string, depth int) {
 			g.walk(sub, depth-1)
 		}
 	}
-}
-
-// isSimilar reports whether two names are so similar that one may be a new name of the other.
-func isSimilar(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	short, long := a, b
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	return a == b || len(short) >= 3 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, short)) || len(long) <= 2*len(short) && levenshtein.ComputeDistance(a, b) <= len(short)/3
 }
 
 // treeOf returns the work tree of a folder.
@@ -284,8 +259,9 @@ func (g *search) confidence(top string) int {
 	return n
 }
 
-// add adds a folder, or the matching path below it, if it is a candidate.
-func (g *search) add(dir string, like bool) {
+// add adds a folder, or the matching path below it, if it is a candidate. renamed means that the folder may be the
+// topmost missing one under another name.
+func (g *search) add(dir string, renamed bool) {
 	dir = filepath.Clean(dir)
 	if g.seen[dir] {
 		return
@@ -302,8 +278,8 @@ func (g *search) add(dir string, like bool) {
 		}
 	}
 	for _, root := range slices.Backward(g.roots) { // the root with the longest path below it first
-		named := strings.EqualFold(filepath.Base(dir), filepath.Base(root))
-		if (!c.Same || g.inside) && !named && (!like || root != g.roots[len(g.roots)-1]) {
+		c.named = strings.EqualFold(filepath.Base(dir), filepath.Base(root))
+		if (!c.Same || g.inside) && !c.named && (!renamed || root != g.roots[len(g.roots)-1]) {
 			continue
 		}
 		at := filepath.Join(dir, strings.TrimPrefix(g.gone, root))
@@ -313,9 +289,9 @@ func (g *search) add(dir string, like bool) {
 		if Gone(at) {
 			continue
 		}
-		c.Same = c.Same && (named || !g.inside) // a similar name in a repository is a guess
+		c.Same = c.Same && (c.named || !g.inside) // another name in a repository is a guess
 		way, _ := filepath.Rel(g.gone, at)
-		c.Path, c.far, c.name = at, strings.Count(way, string(filepath.Separator)), levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
+		c.Path, c.far = at, strings.Count(way, string(filepath.Separator))
 		g.paths[at], g.found = true, append(g.found, c)
 		return
 	}

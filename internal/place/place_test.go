@@ -56,8 +56,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindNeighbours: without a repository, a folder of the same name comes before one below a neighbour with a similar
-// name.
+// TestFindNeighbours: without a repository, only folders of the same name are proposed, the nearest first, and never a
+// neighbour with a similar name.
 func TestFindNeighbours(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "app-old", "app2", "zzz", "xapp", "App")
@@ -65,10 +65,10 @@ func TestFindNeighbours(t *testing.T) {
 	if len(found.All) > 0 {
 		t.Errorf("found %v, but none has the folder below", found.All)
 	}
-	folders(t, dir, "app2/sub", "zzz/sub")
+	folders(t, dir, "app2/deep/sub", "zzz/sub", "App/sub")
 	found = new(place.Finder).Find(t.Context(), filepath.Join(dir, "app", "sub"), place.Search{})
-	if len(found.All) != 2 || found.All[0].Path != filepath.Join(dir, "zzz", "sub") || found.All[1].Path != filepath.Join(dir, "app2", "sub") {
-		t.Errorf("found %v, want the same name, then the folder with a similar one", found.All)
+	if len(found.All) != 2 || found.All[0].Path != filepath.Join(dir, "App", "sub") || found.All[1].Path != filepath.Join(dir, "zzz", "sub") {
+		t.Errorf("found %v, want the two folders of the same name", found.All)
 	}
 }
 
@@ -125,8 +125,8 @@ func TestFindSameName(t *testing.T) {
 	}
 }
 
-// TestFindInside: for a missing folder of a repository that still exists, a folder of the repository with a similar
-// name is proposed, but never the repository itself, and never a folder of another project.
+// TestFindInside: for a missing folder of a repository that still exists, a folder of the same name is proposed, but
+// never the repository itself, one with a similar name, or a folder of another project.
 func TestFindInside(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "repo/.git", "repo/web2", "repo/docs", "web-shop")
@@ -135,11 +135,13 @@ func TestFindInside(t *testing.T) {
 		Same:  func(_ context.Context, top string) int { return map[string]int{"repo": 1}[filepath.Base(top)] },
 	}
 	found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "repo/web"), search)
-	if len(found.All) != 1 || found.All[0].Path != filepath.Join(dir, "repo/web2") || found.Certain() {
-		t.Errorf("found %v, want repo/web2 alone, and uncertain", found.All)
-	}
-	if found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "repo/gone"), search); len(found.All) > 0 {
+	if len(found.All) > 0 {
 		t.Errorf("found %v, want none", found.All)
+	}
+	folders(t, dir, "repo/apps/web")
+	found = new(place.Finder).Find(t.Context(), filepath.Join(dir, "repo/web"), search)
+	if len(found.All) != 1 || found.All[0].Path != filepath.Join(dir, "repo/apps/web") || !found.Certain() {
+		t.Errorf("found %v, want repo/apps/web alone, and certain", found.All)
 	}
 	search.Same = nil
 	if found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "web"), search); len(found.All) > 0 {
