@@ -134,7 +134,6 @@ func futureTrials() []trial {
 		{name: "future last answer", apply: dated(9)},
 		{name: "future last pair", apply: dated(8, 9)},
 		{name: "future last prompt", apply: dated(8)},
-		{name: "future middle pair", apply: dated(4, 5)},
 		{name: "future all messages", apply: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
 		{name: "future ids last answer", apply: renamed(9)},
 		{name: "future ids last pair", apply: renamed(8, 9)},

@@ -33,7 +33,7 @@ format json_schema: schema! obj
 
 message assistant: time! (answer_time = {}; error (error; parentID~ msg* @parent; modelID~ str @model;
 	providerID~ str @provider; agent~ str @agent; mode~ str @agent; path! (path = {}; summary bool;
-	cost! num = 0; variant str; finish str; tokens! (tokens = {}
+	cost! fin = 0; variant str; finish str; tokens! (tokens = {}
 answer_time: created! count @created; completed count
 path: cwd~ str @folder = ""; root~ str @folder = ""
 tokens: total num; input! num = 0; output! num = 0; reasoning! num = 0; cache! (cache = {}
@@ -64,7 +64,7 @@ part reasoning: time! (span = {}; text! str; metadata obj
 part file: mime! str @mime; filename str; url! str; source (source
 part tool: callID! str @call; tool! str = "invalid"; metadata obj; state! (state = {}
 part step-start: snapshot str
-part step-finish: tokens! (tokens = {}; reason! str = "unknown"; snapshot str; cost! num = 0
+part step-finish: tokens! (tokens = {}; reason! str = "unknown"; snapshot str; cost! fin = 0
 part snapshot: snapshot! str
 part patch: hash! str; files! [str = []
 part agent: name! str; source (quote
