@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -390,28 +387,9 @@ func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question
 	return err
 }
 
-// freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does so
-// only if there is much garbage compared with the memory in use, because freeing takes time in proportion to the heap.
-// If little memory is in use then, the collector runs as rarely as in other Go programs until end is called.
-func freeMemory() (end func()) {
-	if os.Getenv("GOGC") != "" { // the user decides, as in [prepare]
-		return func() {}
-	}
-	var m runtime.MemStats
-	if runtime.ReadMemStats(&m); m.HeapSys-m.HeapReleased > m.HeapAlloc+max(m.HeapAlloc/2, 16<<20) {
-		debug.FreeOSMemory()
-	}
-	if m.HeapAlloc > 32<<20 {
-		return func() {}
-	}
-	percent := debug.SetGCPercent(100)
-	return func() { debug.SetGCPercent(percent) }
-}
-
 // applyPlan applies a plan, and shows that mend is busy: a large database is checked first, which may take long.
 func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
-	defer freeMemory()()
 	var e change.Entry
 	err := env.Made.Apply(func() (err error) {
 		e, err = c.Apply(ctx, p)
