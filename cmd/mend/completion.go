@@ -36,7 +36,7 @@ To load it in every new shell:
   zsh         mend completion zsh > "${fpath[1]}/_mend"
   fish        mend completion fish > ~/.config/fish/completions/mend.fish
   powershell  mend completion powershell >> $PROFILE`,
-		Args:      frame.OneArg("shell"),
+		Args:      cobra.ExactArgs(1),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := scripts[args[0]]

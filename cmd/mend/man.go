@@ -28,7 +28,7 @@ func manVerb(env *frame.Env) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
 		Hidden: true, // for packagers
-		Args:   frame.OneArg("folder"),
+		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, dirs []string) error {
 			if err := os.MkdirAll(dirs[0], 0o755); err != nil {
 				return err

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -41,20 +40,6 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return UnknownCommand(cmd, args[0])
 	}
 	return fail.New(fail.Usage, HelpHint(cmd), "%s needs no name, got %q", CommandName(cmd), args[0])
-}
-
-// OneArg accepts exactly one argument; what is its name in errors.
-func OneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			return nil
-		}
-		got := "none"
-		if len(args) > 0 {
-			got = strconv.Itoa(len(args))
-		}
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", CommandName(cmd), what, got)
-	}
 }
 
 // AtMostOne accepts at most one argument; what is its name in errors.
@@ -95,52 +80,18 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 		for i := range near {
 			near[i] = parent.CommandPath() + " " + near[i]
 		}
-		hint = DidYouMean(near)
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return fail.New(fail.Usage, hint, "unknown command %q for %q", name, parent.CommandPath())
 }
 
-// DidYouMean returns a hint with names.
-func DidYouMean(names []string) string {
-	return "did you mean " + strings.Join(names, " or ") + "?"
-}
-
 // FlagError translates an error of the flag parser.
 func FlagError(cmd *cobra.Command, err error) error {
-	var (
-		unknown *pflag.NotExistError
-		invalid *pflag.InvalidValueError
-		missing *pflag.ValueRequiredError
-	)
-	switch {
-	case errors.As(err, &unknown):
-		return &fail.Failure{Code: fail.Usage, Hint: flagHint(cmd, unknown.GetSpecifiedName()), Err: err}
-	case errors.As(err, &missing):
-		value, usage := pflag.UnquoteUsage(missing.GetFlag())
-		return fail.New(fail.Usage, usage, "--%s %s: the value is missing", missing.GetFlag().Name, value)
-	case errors.As(err, &invalid):
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := invalid.GetFlag()
 		return fail.New(fail.Usage, HelpHint(cmd), "--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid)))
 	}
 	return &fail.Failure{Code: fail.Usage, Hint: HelpHint(cmd), Err: err}
-}
-
-// flagHint suggests the flag with the name nearest to an unknown one, or else how to list the flags.
-func flagHint(cmd *cobra.Command, name string) string {
-	best, distance := "", 3
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		d := levenshtein.ComputeDistance(name, f.Name)
-		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
-			d = 1
-		}
-		if d < distance && len(name) > 1 && !f.Hidden {
-			best, distance = f.Name, d
-		}
-	})
-	if best == "" {
-		return HelpHint(cmd)
-	}
-	return DidYouMean([]string{"--" + best})
 }
 
 // HelpHint returns a hint that names the help of a verb.
