@@ -64,26 +64,6 @@ func contentOf(ref change.Ref, i *change.Image) any {
 	return members
 }
 
-// addIDsIn adds the ids in a value: the values of idFields, except in free fields.
-func (r *redactor) addIDsIn(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			r.addIDsIn(e)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if slices.Contains(freeFields, name) {
-				continue
-			}
-			if id, ok := v[name].(string); ok && idFields[name] != "" {
-				r.addID(idFields[name], id)
-			}
-			r.addIDsIn(v[name])
-		}
-	}
-}
-
 // maxMembers is how many members or elements of one value are shown.
 const maxMembers = 200
 
@@ -116,6 +96,9 @@ func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yiel
 }
 
 func (r *redactor) stringValue(field, s string, free bool) string {
+	if !free && idFields[field] != "" {
+		r.addID(idFields[field], s)
+	}
 	if id, ok := r.ids[s]; ok {
 		return id
 	}

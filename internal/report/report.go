@@ -141,7 +141,7 @@ func (r *redactor) facts(s Source) g.Node {
 	}))
 }
 
-// collectIDs collects all ids of the page, so that they can be numbered.
+// collectIDs numbers the ids of the request, the findings and the changed records, which sentences may name.
 func collectIDs(r *redactor, s Source) {
 	r.addRef(s.Head.Ref)
 	r.addID("ses", s.Head.ID)
@@ -164,11 +164,6 @@ func collectIDs(r *redactor, s Source) {
 	}
 	for _, o := range s.Ops {
 		r.addRef(o.Ref)
-		for _, i := range []*change.Image{o.Pre, o.Post} {
-			if i != nil {
-				r.addIDsIn(contentOf(o.Ref, i))
-			}
-		}
 	}
 }
 
