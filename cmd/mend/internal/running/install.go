@@ -120,28 +120,16 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 		return frame.Usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
 	}
 	f.setup.Keep = f.setup.Keep || !f.keepGiven && frame.KeepsAutomatically()
-	var all []*installPlan
+	var all []*installation
 	var changed []string
-	failed := func(i installation, err error) error {
-		if i.path != "" { // otherwise the error says why the path is unknown
-			err = fmt.Errorf("installing %s: %w", i.path, err)
-		}
-		if len(to) > 1 {
-			env.Note(i.agent.Title() + ": " + err.Error())
-			left = fail.Worst(left, err)
-			return nil
-		}
-		return err
-	}
 	for _, ag := range to {
-		p, err := planInstall(env, ag, f, len(to) > 1)
-		if err == nil && !p.missing && !bytes.Equal(p.now, p.after) {
-			changed = append(changed, p.file())
+		i, err := planInstall(env, ag, f, len(to) > 1)
+		if err != nil {
+			left = env.SkipStore(ctx, left, err)
+			continue
 		}
-		if err == nil {
-			all = append(all, p)
-		} else if err = failed(p.installation, err); err != nil {
-			return err
+		if all = append(all, i); i.isChanged() {
+			changed = append(changed, i.file(f.remove))
 		}
 	}
 	if len(changed) > 0 {
@@ -150,21 +138,14 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 			return err
 		}
 	}
-	if !f.remove && !f.keepGiven && !f.setup.Keep {
-		keep, err := askKeep(ctx, env, f.WriteFlags)
-		if err != nil {
-			return err
-		}
-		f.setup.Keep = keep
-	}
 	plugins, installed := []show.PluginJSON{}, false
-	for _, p := range all {
-		if err := p.apply(f); err == nil {
+	for _, i := range all {
+		if err := i.apply(f); err != nil {
+			left = env.SkipStore(ctx, left, err)
+		} else {
 			installed = !f.remove && !f.DryRun
-		} else if err = failed(p.installation, err); err != nil {
-			return err
 		}
-		plugins = append(plugins, states(env, p.agent)...)
+		plugins = append(plugins, states(env, i.agent)...)
 	}
 	env.SetAnswers(PluginsAnswer{plugins})
 	if !installed {
@@ -172,6 +153,8 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	}
 	if f.setup.Keep {
 		left = fail.Worst(left, enableKeep(env))
+	} else if !f.keepGiven {
+		env.Say("To also copy each session when its turns end, so that it can be restored: %s", term.Command(env.CommandLine("install", "--keep")))
 	}
 	undo := []string{"install", "--remove"}
 	if f.project {
@@ -179,91 +162,6 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	}
 	env.Say("Undo: %s", term.Command(env.CommandLine(undo...)))
 	return left
-}
-
-// An installPlan is the change of one file.
-type installPlan struct {
-	installation
-	setup              agent.Setup
-	before, now, after []byte // before: the file without mend
-	mode               fs.FileMode
-	remove, missing    bool // missing: nothing to remove
-}
-
-// planInstall plans to install or remove the file that starts mend for an agent. After an error the plan
-// still has the path.
-func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
-	p = &installPlan{remove: f.remove}
-	p.installation, err = installationOf(env, ag, f.project)
-	p.several = several
-	if err != nil {
-		return p, err
-	}
-	if !f.remove {
-		if err := p.complete(f.setup); err != nil {
-			return p, err
-		}
-	}
-	if p.now, p.mode, err = p.read(); err != nil {
-		return p, err
-	}
-	p.before = p.now
-	if f.remove {
-		if p.before, err = p.Uninstall(p.now); err != nil {
-			return p, err
-		}
-		status, _ := p.Status(p.now, agent.Setup{})
-		p.missing = status.State == agent.Absent
-	}
-	p.after = p.before
-	if !f.remove {
-		p.after, err = p.Install(p.before, p.setup)
-	}
-	return p, err
-}
-
-// complete completes the setup. If there are several agents, each gets only the flags that it supports.
-func (p *installPlan) complete(s agent.Setup) (err error) {
-	if p.setup, err = p.installation.setup(s); err != nil {
-		return err
-	}
-	if err = p.Accepts(p.setup); err != nil && p.several {
-		p.setup.Repair, p.setup.Hooks = false, ""
-		err = p.Accepts(p.setup)
-	}
-	return err
-}
-
-// apply changes the file, and prints what was done.
-func (p *installPlan) apply(f installFlags) (err error) {
-	if p.missing {
-		p.Say("%s %s.", term.ShortenHome(p.path), p.Installation().Missing)
-		return nil
-	}
-	if !f.remove {
-		p.setup.Keep = f.setup.Keep
-		if p.after, err = p.Install(p.before, p.setup); err != nil {
-			return err
-		}
-	}
-	if f.DryRun {
-		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
-		return nil
-	}
-	if err = p.write(p.now, p.after, p.mode); err != nil {
-		return err
-	}
-	about := p.Installation()
-	if f.remove {
-		p.Say("%s %s. %s", term.Good("Removed"), p.file(), about.Undone)
-		return nil
-	}
-	p.Say("%s %s. %s", term.Good("Installed"), p.file(), about.Done)
-	for _, text := range p.Warnings(p.after) {
-		p.Note(text)
-	}
-	p.noteSettings(p.after)
-	return nil
 }
 
 // either returns the word for an installation or for a removal.
@@ -274,70 +172,139 @@ func either(remove bool, install, removal string) string {
 	return install
 }
 
-// file names the file in a sentence: "PATH", or "mend's hooks in PATH".
-func (p *installPlan) file() string {
-	path := term.ShortenHome(p.path)
-	if p.several {
-		path += " for " + p.agent.Title()
+// An installation is the file through which an agent starts mend, with its present and its planned text.
+type installation struct {
+	*frame.Env
+	agent.Installer
+	agent      agent.Agent
+	path       string
+	now, after []byte // nil: there is no file
+	mode       fs.FileMode
+	several    bool // one of several installations
+}
+
+// openInstallation reads the file of an agent. After an error the path is set if it is known.
+func openInstallation(env *frame.Env, a agent.Agent, project bool) (i *installation, err error) {
+	i = &installation{Env: env, Installer: a.Installer(), agent: a}
+	if i.Installer == nil {
+		return i, frame.Usagef("mend has no plugin for %s", a.Title())
 	}
-	if part := p.Installation().Part; part != "" {
-		return part + " " + either(p.remove, "in", "from") + " " + path
+	if i.path, err = i.Path(project); err == nil {
+		err = i.read()
+	}
+	return i, err
+}
+
+// planInstall plans to install or remove the file that starts mend for an agent.
+func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (*installation, error) {
+	i, err := openInstallation(env, ag, f.project)
+	i.several = several
+	switch {
+	case err != nil:
+	case f.remove:
+		i.after, err = i.Uninstall(i.now)
+	default:
+		i.after, err = i.install(f.setup)
+	}
+	return i, i.name(err)
+}
+
+// name adds the path to an error. Without a path, the error says why that is unknown.
+func (i *installation) name(err error) error {
+	if err == nil || i.path == "" {
+		return err
+	}
+	return fmt.Errorf("installing %s: %w", i.path, err)
+}
+
+// isChanged reports whether the plan changes the file.
+func (i *installation) isChanged() bool {
+	return !bytes.Equal(i.now, i.after) || (i.now == nil) != (i.after == nil)
+}
+
+// apply changes the file, and prints what was done.
+func (i *installation) apply(f installFlags) error {
+	about := i.Installation()
+	if f.remove {
+		if status, _ := i.Status(i.now, agent.Setup{}); status.State == agent.Absent {
+			i.Say("%s %s.", term.ShortenHome(i.path), about.Missing)
+			return nil
+		}
+	}
+	if f.DryRun {
+		i.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), i.file(f.remove))
+		return nil
+	}
+	if err := i.write(); err != nil {
+		return i.name(err)
+	}
+	if f.remove {
+		i.Say("%s %s. %s", term.Good("Removed"), i.file(true), about.Undone)
+		return nil
+	}
+	i.Say("%s %s. %s", term.Good("Installed"), i.file(false), about.Done)
+	for _, text := range i.Warnings(i.after) {
+		i.Note(text)
+	}
+	if about.Deadline > 0 {
+		return nil // mend does not serve this agent, so most settings have no effect
+	}
+	for _, note := range frame.SettingsNotes() {
+		i.Say("%s", term.Faint("Settings: "+note))
+	}
+	if status, _ := i.Status(i.after, agent.Setup{Values: config.HooksValues()}); status.Hooks == config.HooksAll {
+		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
+			". Other models are used if fallbackModels has some."))
+	}
+	return nil
+}
+
+// file names the file in a sentence: "PATH", or "mend's hooks in PATH".
+func (i *installation) file(remove bool) string {
+	path := term.ShortenHome(i.path)
+	if i.several {
+		path += " for " + i.agent.Title()
+	}
+	if part := i.Installation().Part; part != "" {
+		return part + " " + either(remove, "in", "from") + " " + path
 	}
 	return path
 }
 
-// An installation is the file through which an agent starts mend.
-type installation struct {
-	*frame.Env
-	agent.Installer
-	agent   agent.Agent
-	path    string
-	several bool // one of several installations
-}
-
-// installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
-func installationOf(env *frame.Env, a agent.Agent, project bool) (i installation, err error) {
-	i = installation{Env: env, Installer: a.Installer(), agent: a}
-	if i.Installer == nil {
-		return i, frame.Usagef("mend has no plugin for %s", a.Title())
-	}
-	i.path, err = i.Path(project)
-	return i, err
-}
-
-// read returns the text and the mode of the file, or nil and the mode for a new file.
-func (i installation) read() ([]byte, fs.FileMode, error) {
+// read reads the text and the mode of the file. A new file has the mode of the agent's files.
+func (i *installation) read() error {
 	about := i.Installation()
 	if about.Part != "" { // otherwise the file is mend's own
 		if err := ownfile.CheckEditable(i.path); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
 	f, err := ownfile.OpenPlain(i.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, about.Mode, nil
+		i.mode = about.Mode
+		return nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	text, err := ownfile.ReadAtMost(f, about.Max)
-	if err != nil {
-		return nil, 0, fmt.Errorf("reading %s: %w", i.path, err)
+	i.mode = info.Mode().Perm()
+	if i.now, err = ownfile.ReadAtMost(f, about.Max); err != nil {
+		return fmt.Errorf("reading %s: %w", i.path, err)
 	}
-	return text, info.Mode().Perm(), nil
+	return nil
 }
 
-// write replaces the file; nil removes it.
-func (i installation) write(now, text []byte, mode fs.FileMode) error {
+// write replaces the file, or removes it if the plan has no text.
+func (i *installation) write() error {
 	switch {
-	case bytes.Equal(now, text) && (now == nil) == (text == nil):
+	case !i.isChanged():
 		return nil
-	case text == nil:
+	case i.after == nil:
 		return os.Remove(i.path)
 	}
 	dir := filepath.Dir(i.path) // of another program
@@ -347,25 +314,27 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(dir, i.Installation().Folder); err != nil {
 		return err
 	}
-	return atomicfile.Replace(i.path, now, text, mode)
+	return atomicfile.Replace(i.path, i.now, i.after, i.mode)
 }
 
-// noteSettings prints notes about the settings, for an agent that mend serves until it ends.
-func (i installation) noteSettings(text []byte) {
-	if i.Installation().Deadline > 0 {
-		return // mend does not serve it
+// install returns the text with mend. If there are several agents, each gets only the flags that it supports.
+func (i *installation) install(s agent.Setup) ([]byte, error) {
+	s, err := i.setup(s)
+	if err != nil {
+		return nil, err
 	}
-	for _, note := range frame.SettingsNotes() {
-		i.Say("%s", term.Faint("Settings: "+note))
+	if err = i.Accepts(s); err != nil && i.several {
+		s.Repair, s.Hooks = false, ""
+		err = i.Accepts(s)
 	}
-	if status, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); status.Hooks == config.HooksAll {
-		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
-			". Other models are used if fallbackModels has some."))
+	if err != nil {
+		return nil, err
 	}
+	return i.Install(i.now, s)
 }
 
 // setup adds the version, the store and the program to a setup.
-func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
+func (i *installation) setup(s agent.Setup) (_ agent.Setup, err error) {
 	s.Version, s.Values = i.Opt.Journal.Version, config.HooksValues()
 	if i.Opt.Store != "" {
 		if s.Store, err = filepath.Abs(i.Opt.Store); err != nil {
@@ -393,19 +362,15 @@ func installedProgram() (string, error) {
 	if temporaryProgram.MatchString(exe) {
 		return "", errTemporary
 	}
-	started, err := exec.LookPath(os.Args[0])
-	if err == nil {
-		started, err = filepath.Abs(started)
-	}
-	if err != nil {
+	info, err := os.Stat(exe)
+	started, notFound := exec.LookPath(os.Args[0])
+	if err != nil || notFound != nil {
 		return exe, nil
 	}
-	a, err1 := os.Stat(exe)
-	b, err2 := os.Stat(started)
-	if err1 != nil || err2 != nil || !os.SameFile(a, b) {
+	if link, err := os.Stat(started); err != nil || !os.SameFile(info, link) {
 		return exe, nil
 	}
-	return started, nil
+	return filepath.Abs(started)
 }
 
 // A PluginsAnswer is the answer of install.
@@ -415,26 +380,23 @@ type PluginsAnswer struct {
 
 // states returns the states of the global and the project's installation for an agent.
 func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
+	if a.Installer() == nil {
+		return nil
+	}
 	for _, place := range []string{"global", "project"} {
-		i, err := installationOf(env, a, place == "project")
-		if i.Installer == nil {
-			return nil
-		}
-		p := show.PluginJSON{Agent: a.Name(), Place: place, Path: i.path, State: agent.Absent}
-		var text []byte
-		if err == nil {
-			text, _, err = i.read()
-		}
+		i, err := openInstallation(env, a, place == "project")
 		s, noProgram := i.setup(agent.Setup{})
 		if errors.Is(noProgram, errTemporary) {
 			noProgram = nil
 		}
 		var status agent.Status
 		if err == nil {
-			status, err = i.Status(text, s)
+			status, err = i.Status(i.now, s)
 		}
-		p.State, p.Version = cmp.Or(status.State, p.State), status.Version
-		p.Store, p.Hooks, p.Repair, p.Keep = status.Store, status.Hooks, status.Repair, status.Keep
+		p := show.PluginJSON{
+			Agent: a.Name(), Place: place, Path: i.path, State: cmp.Or(status.State, agent.Absent), Version: status.Version,
+			Store: status.Store, Hooks: status.Hooks, Repair: status.Repair, Keep: status.Keep,
+		}
 		if err = errors.Join(err, noProgram); err != nil {
 			p.State, p.Why = agent.Unreadable, err.Error()
 		}

@@ -252,22 +252,6 @@ func keepNotice(dir string) string {
 		", which only you can read. \"mend forget SESSION\" erases the copies of a session; \"mend config set keep false\" ends automatic copies."
 }
 
-// askKeep asks, during an installation, whether to make copies at the end of turns. Without a terminal the answer is
-// no.
-func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, error) {
-	if f.Yes || f.DryRun || env.JSON || !env.CanAsk {
-		return false, nil
-	}
-	dir, err := env.Opt.Journal.Folder()
-	if err != nil {
-		return false, err
-	}
-	env.Say("mend can keep copies of your sessions, with the texts of your conversations, in %s, so that you can restore a session that its agent has deleted.",
-		term.ShortenHome(keep.Path(dir)))
-	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", frame.YesOrNo)
-	return key == "y", err
-}
-
 // enableKeep turns automatic copies on, and prints what that means, unless they are on.
 func enableKeep(env *frame.Env) error {
 	dir, err := env.Opt.Journal.Folder()
