@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,7 +23,6 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
-	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/hooks"
 	"mend/internal/live"
@@ -120,11 +121,7 @@ func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []s
 	if err != nil {
 		return nil, err
 	}
-	journal, err := env.Opt.Journal.Folder()
-	if err != nil {
-		return nil, err
-	}
-	log, err := openHookLog(journal)
+	log, err := openHookLog(env)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +129,7 @@ func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []s
 		log.Error("recovering interrupted repairs", "error", err)
 	}
 	logNotes(log, notes)
-	h := newRecoverer(pipe, client, c, liveOptions(c), log)
-	h.copies = &turnKeeper{automaticKeep: automaticKeep{env.Opt.Journal, c, log}, client: client}
-	return h, nil
+	return newRecoverer(pipe, env.Opt.Journal, client, c, log), nil
 }
 
 const (
@@ -219,13 +214,16 @@ func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 // maxHookLog is the size in bytes at which the log is rotated. One old log is kept.
 const maxHookLog = 1 << 20
 
-// openHookLog opens the log of hooks in dir, which it creates if necessary. Several hooks may write to the
-// log.
-func openHookLog(dir string) (*slog.Logger, error) {
-	path := filepath.Join(dir, "hook.log")
-	if err := ownfile.MakeDir(dir); err != nil {
+// openHookLog opens the log of hooks beside the journal. Several hooks may write to it.
+func openHookLog(env *frame.Env) (*slog.Logger, error) {
+	dir, err := env.Opt.Journal.Folder()
+	if err == nil {
+		err = ownfile.MakeDir(dir)
+	}
+	if err != nil {
 		return nil, err
 	}
+	path := filepath.Join(dir, "hook.log")
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxHookLog {
 		if err := errors.Join(ownfile.Check(path), ownfile.Check(path+".1")); err != nil {
 			return nil, err
@@ -261,7 +259,9 @@ func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, 
 		defer func() { _ = recover() }() // a bug of mend must not break the session
 		answer, err := answerEvent(ctx, env, in, repair, keep, &writing)
 		if err != nil {
-			logEventHook(env, err)
+			if log, unlogged := openHookLog(env); unlogged == nil {
+				log.Warn("examining a session of "+env.Opt.Agents[0].Title(), "error", err)
+			}
 		}
 		done <- answer
 	}()
@@ -277,16 +277,6 @@ func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, 
 		_, _ = env.Write(append(termjson.Escape(answer), '\n')) // WriteError reports an error
 	}
 	return nil
-}
-
-func logEventHook(env *frame.Env, err error) {
-	journal, jerr := env.Opt.Journal.Folder()
-	if jerr != nil {
-		return
-	}
-	if log, err2 := openHookLog(journal); err2 == nil {
-		log.Warn("examining a session of "+env.Opt.Agents[0].Title(), "error", err)
-	}
 }
 
 // answerEvent returns the answer to an event, nil for none. It sets writing before it changes a store.
@@ -319,7 +309,10 @@ func answerEvent(
 		return nil, err
 	}
 	if keep && (e.Turn || e.Ended) {
-		keepForHook(ctx, env, client, head, c)
+		if log, err := openHookLog(env); err == nil {
+			copies := copier{journal: env.Opt.Journal, config: c, log: log, client: client}
+			copies.keep(ctx, []change.Head{head}, "turn", false)
+		}
 	}
 	if e.Turn || e.Ended && !repairs {
 		return nil, nil
@@ -354,34 +347,16 @@ func answerEvent(
 	return e.Answer(e.Repaired(head, why, v.Entry))
 }
 
-// keepForHook copies a session, if automatic copies are on.
-func keepForHook(ctx context.Context, env *frame.Env, client *mend.Store, head change.Head, c config.Config) {
-	journal, err := env.Opt.Journal.Folder()
-	if err != nil {
-		return
-	}
-	log, err := openHookLog(journal)
-	if err != nil {
-		return
-	}
-	automaticKeep{env.Opt.Journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
-}
-
 // whyBroken describes what a user notices about a broken session, "" for nothing.
 func whyBroken(r repair.Result) string {
 	var all []string
-	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {
-		for _, d := range ds {
-			if d.Severity == repair.Broken {
-				all = append(all, string(term.Escape(d.Why))) // the agent prints it
-			}
+	for _, d := range slices.Concat(r.Fixed, r.Remaining) {
+		if d.Severity == repair.Broken {
+			all = append(all, string(term.Escape(d.Why))) // the agent prints it
 		}
 	}
-	switch len(all) {
-	case 0:
-		return ""
-	case 1:
-		return all[0]
+	if len(all) < 2 {
+		return strings.Join(all, "")
 	}
 	lost := ""
 	if r.Added > 0 {

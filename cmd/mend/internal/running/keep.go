@@ -151,28 +151,28 @@ type keepRun struct {
 	dry    bool
 	stores []keptJSON
 	states []show.KeptStateJSON
+	unkept []string // what was not copied of the present store
 	size   int64
 	failed error
 }
 
-// store copies the sessions of a store.
+// store copies the sessions of a store, and prints the counts and what was not copied.
 func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSessions) error {
 	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
 	var progress *term.Progress
-	var failures []string
+	r.unkept = nil
 	err := client.KeepAll(ctx, k, client.Named, mend.KeptAsked, r.dry, func(n int, kept mend.Kept) {
 		if progress == nil {
 			progress = r.Progress(n, "keeping")
 		}
 		progress.Step()
-		if kept.None != nil {
-			if client.Named != nil {
-				r.Note(fmt.Sprintf("%s has no copy of its own: %s", kept.Session.ID, whyNone(kept.None)))
-			}
-			return
-		}
-		if failure := r.count(&s, kept); failure != "" {
-			failures = append(failures, failure)
+		switch {
+		case kept.None == nil:
+			r.count(&s, kept)
+		case client.Named != nil && errors.Is(kept.None, keep.ErrNothing):
+			r.Note(fmt.Sprintf("%s has no copy: %v", kept.Session.ID, keep.ErrNothing))
+		case client.Named != nil:
+			r.Note(kept.Session.ID + " has no copy of its own: it is in the copy of the session that it belongs to")
 		}
 	})
 	if progress != nil {
@@ -182,11 +182,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 		return err
 	}
 	r.stores = append(r.stores, s)
-	verb := "Kept "
-	if r.dry {
-		verb = "Would read "
-	}
-	text := verb + term.Count(s.New, "session") + " of " + agents.Title(client.ID())
+	text := either(r.dry, "Kept ", "Would read ") + term.Count(s.New, "session") + " of " + agents.Title(client.ID())
 	if s.New > 0 && !r.dry {
 		text += " (" + term.Size(s.Bytes) + " more)"
 	}
@@ -194,28 +190,29 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 		text += fmt.Sprintf("; %s unchanged", term.CountWords(s.Same, "is", "are"))
 	}
 	r.Say("%s.", text)
-	for _, why := range failures {
+	for _, why := range r.unkept {
 		r.Note("not kept: " + why)
 		r.failed = fail.New(fail.Problems, "", "not everything could be read, so not every session has a complete copy of its present state")
 	}
 	return nil
 }
 
-// count counts the result of copying a session, and describes what was not copied; "" for nothing.
-func (r *keepRun) count(s *keptJSON, kept mend.Kept) (failure string) {
+// count counts the result of copying a session.
+func (r *keepRun) count(s *keptJSON, kept mend.Kept) {
 	id := kept.Session.ID
 	if kept.Err != nil && id == "" {
-		return kept.Err.Error()
+		r.unkept = append(r.unkept, kept.Err.Error())
+		return
 	}
 	s.Sessions++
 	if unread := kept.Saved.State.Unread; unread != "" {
 		s.Partly++
-		failure = fmt.Sprintf("a part of %s: %s", id, unread)
+		r.unkept = append(r.unkept, fmt.Sprintf("a part of %s: %s", id, unread))
 	}
 	switch {
 	case kept.Err != nil:
 		s.Failed++
-		failure = fmt.Sprintf("%s: %v", id, kept.Err)
+		r.unkept = append(r.unkept, fmt.Sprintf("%s: %v", id, kept.Err))
 	case kept.Same:
 		s.Same++
 	default:
@@ -225,15 +222,6 @@ func (r *keepRun) count(s *keptJSON, kept mend.Kept) (failure string) {
 			r.states = append(r.states, show.KeptState(&kept.Saved.State))
 		}
 	}
-	return failure
-}
-
-// whyNone describes why a session has no copy.
-func whyNone(err error) string {
-	if errors.Is(err, keep.ErrNothing) {
-		return keep.ErrNothing.Error()
-	}
-	return "it is in the copy of the session that it belongs to"
 }
 
 // printThinning prints the result of thinning.
@@ -265,27 +253,22 @@ func enableKeep(env *frame.Env) error {
 	return nil
 }
 
-// An automaticKeep makes copies at the end of turns, if the setting keep is on.
-type automaticKeep struct {
+// A copier makes copies of the sessions of a store at the end of turns, one at a time, if the setting keep is on.
+type copier struct {
 	journal *mend.Journal
 	config  config.Config
 	log     *slog.Logger
+	client  *mend.Store
+	copying sync.Mutex
 }
 
 // keepLockWait is how long the end of a turn waits while another process writes the copies. Then the session is only
 // copied at the end of its next turn.
 const keepLockWait = 500 * time.Millisecond
 
-// A turnKeeper copies sessions of a running agent when their turns end, one at a time.
-type turnKeeper struct {
-	automaticKeep
-	client *mend.Store
-	mu     sync.Mutex // held while a session is copied
-}
-
 // accept copies the session of an event that ends a turn. It does not wait.
-func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
-	if !t.config.Keep {
+func (c *copier) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
+	if !c.config.Keep {
 		return
 	}
 	p, err := e.Decode()
@@ -293,51 +276,48 @@ func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Ev
 		return
 	}
 	work.Go(func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if ctx.Err() != nil {
-			return
+		head, err := c.client.Session(ctx, p.SessionID)
+		if err == nil {
+			c.keep(ctx, []change.Head{head}, "turn", true)
+		} else if ctx.Err() == nil {
+			c.log.Warn("keeping a session", "session", p.SessionID, "error", err)
 		}
-		head, err := t.client.Session(ctx, p.SessionID)
-		if err != nil {
-			t.log.Warn("keeping a session", "session", p.SessionID, "error", err)
-			return
-		}
-		t.keep(ctx, t.client, []change.Head{head}, "turn", true)
 	})
 }
 
 // catchUp copies the sessions that have changed since a time. The end of the last turn may not be reported: "opencode
 // run" ends with the turn.
-func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
-	if !t.config.Keep {
+func (c *copier) catchUp(ctx context.Context, since time.Time) {
+	if !c.config.Keep {
 		return
 	}
-	heads, err := t.client.Sessions(ctx)
+	heads, err := c.client.Sessions(ctx)
 	if err != nil {
-		t.log.Warn("keeping sessions", "error", err)
+		c.log.Warn("keeping sessions", "error", err)
 		return
 	}
 	from := since.Add(-time.Second).UnixMilli()
-	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
+	c.keep(ctx, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
 // keep copies sessions, for the reason why. It reports errors only in the log.
-func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
-	if !a.config.Keep || len(heads) == 0 {
+func (c *copier) keep(ctx context.Context, heads []change.Head, why string, thin bool) {
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	if !c.config.Keep || len(heads) == 0 || ctx.Err() != nil {
 		return
 	}
-	notice := func(text string) { a.log.Warn("keeping", "note", text) }
-	err := a.journal.Kept(keep.Options{Timeout: keepLockWait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
+	notice := func(text string) { c.log.Warn("keeping", "note", text) }
+	err := c.journal.Kept(keep.Options{Timeout: keepLockWait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
 		var failed error
-		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, kept mend.Kept) { failed = errors.Join(failed, kept.Err) })
+		err := c.client.KeepAll(ctx, k, heads, why, false, func(_ int, kept mend.Kept) { failed = errors.Join(failed, kept.Err) })
 		err = errors.Join(err, failed)
 		if err == nil && thin && k.ThinDue(24*time.Hour) {
-			_, err = k.Thin(ctx, frame.KeepPolicy(a.config))
+			_, err = k.Thin(ctx, frame.KeepPolicy(c.config))
 		}
 		return err
 	})
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, keep.ErrNothing) && ctx.Err() == nil {
-		a.log.Warn("keeping sessions", "error", err)
+		c.log.Warn("keeping sessions", "error", err)
 	}
 }

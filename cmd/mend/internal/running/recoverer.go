@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
 	"mend/internal/hooks"
 	"mend/internal/live"
@@ -22,8 +21,7 @@ type recoverer struct {
 	client *mend.Store
 	config config.Config
 	log    *slog.Logger
-
-	copies *turnKeeper // nil for watch
+	copies *copier
 }
 
 func logNotes(log *slog.Logger, notes []string) {
@@ -32,38 +30,19 @@ func logNotes(log *slog.Logger, notes []string) {
 	}
 }
 
-func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger) *recoverer {
+// newRecoverer returns the recoverer of a store. A nil agent shows no messages.
+func newRecoverer(agent live.Agent, journal *mend.Journal, client *mend.Store, c config.Config, log *slog.Logger) *recoverer {
+	o := liveOptions(c)
 	o.Log = log
-	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
+	return &recoverer{
+		hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log,
+		copies: &copier{journal: journal, config: c, log: log, client: client},
+	}
 }
 
 // lookBack returns the time since which a session must have been used to be examined at the start.
 func lookBack(c config.Config) time.Time {
 	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
-}
-
-// gcDaily deletes the undo data of repairs older than days from the journal, once a day. It does nothing if days is 0.
-func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
-	if days == 0 {
-		return
-	}
-	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := env.Opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
-		if err == nil {
-			_, err = frame.Sweep(ctx, env)
-		}
-		if err != nil {
-			log.Warn("deleting old undo data from the journal", "error", err)
-		} else if freed.Images > 0 {
-			log.Info("deleted old undo data from the journal", "images", freed.Images, "bytes", freed.Bytes)
-		}
-		select {
-		case <-day.C:
-		case <-ctx.Done():
-			day.Stop()
-			return
-		}
-	}
 }
 
 // liveOptions converts the settings to the options of a [live.Hook].

@@ -111,15 +111,8 @@ const (
 	busyLong = "still in use"
 )
 
-// maxLeft is the maximum number of sessions in left; then all are forgotten.
-const maxLeft = 1024
-
 // runWatch follows stores until the context ends, or with once examines them once.
 func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []string, once bool) error {
-	dir, err := env.Opt.Journal.Folder()
-	if err != nil {
-		return err
-	}
 	if _, err := env.Opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
 		return err
 	}
@@ -128,7 +121,7 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 			return err
 		}
 	}
-	log, err := openHookLog(dir)
+	log, err := openHookLog(env)
 	if err != nil {
 		return err
 	}
@@ -145,9 +138,6 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 	w := &watcher{Env: env, config: c, log: log, single: once, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
-	}
-	if on := needPlugin(c); len(on) > 0 {
-		env.Note(strings.Join(on, ", ") + ": the setting has no effect on watch, only on the plugin (mend install)")
 	}
 	if once {
 		err = w.once(ctx)
@@ -200,24 +190,28 @@ func State(env *frame.Env, journal string) (installed []show.PluginJSON, serving
 	return installed, isLive(journal, hookLock), isLive(journal, watchLock)
 }
 
-// needPlugin returns the settings that are on but have no effect without the plugin.
-func needPlugin(c config.Config) (on []string) {
-	for _, s := range []struct {
-		name string
-		on   bool
-	}{
-		{"autoResume", c.AutoResume},
-		{"trimOverflow", c.TrimOverflow},
-		{"fallbackModels", len(c.FallbackModels)+len(c.AgentFallbackModels) > 0},
-		{"writeGuard", c.WriteGuard},
-		{"explainToolErrors", c.ExplainToolErrors},
-		{"watchSubagents", c.WatchSubagents != "off"},
-	} {
-		if s.on {
-			on = append(on, s.name)
+// gcDaily deletes the undo data of repairs older than days from the journal, once a day. It does nothing if days is 0.
+func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
+	if days == 0 {
+		return
+	}
+	for day := time.NewTicker(24 * time.Hour); ; {
+		freed, err := env.Opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
+		if err == nil {
+			_, err = frame.Sweep(ctx, env)
+		}
+		if err != nil {
+			log.Warn("deleting old undo data from the journal", "error", err)
+		} else if freed.Images > 0 {
+			log.Info("deleted old undo data from the journal", "images", freed.Images, "bytes", freed.Bytes)
+		}
+		select {
+		case <-day.C:
+		case <-ctx.Done():
+			day.Stop()
+			return
 		}
 	}
-	return on
 }
 
 // follow follows each present or future store until the context ends.
@@ -270,13 +264,11 @@ func (w *watcher) stores() (all []mend.Options) {
 
 type watchedStore struct {
 	*watcher
-	store  *recoverer
-	copies automaticKeep
+	store *recoverer
 }
 
 func (w *watcher) options(client *mend.Store) watch.Options {
-	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
-	s := &watchedStore{w, store, automaticKeep{w.Opt.Journal, w.config, w.log}}
+	s := &watchedStore{w, newRecoverer(nil, w.Opt.Journal, client, w.config, w.log)}
 	return watch.Options{
 		Since: lookBack(w.config),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),
@@ -344,7 +336,7 @@ func (s *watchedStore) print(e WatchEvent, format string, args ...any) {
 
 // handle copies a session that changed, examines it, and repairs it. It reports whether to try again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
-	s.copies.keep(ctx, s.store.client, []change.Head{head}, "watch", true)
+	s.store.copies.keep(ctx, []change.Head{head}, "watch", true)
 	s.mu.Lock()
 	reported := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()
@@ -384,14 +376,11 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 	key, text := s.key(head), why.Error()
 	s.mu.Lock()
 	before, reason := s.left[key], text
-	switch {
-	case errors.Is(why, repair.ErrBusy) && before != busyOnce && before != busyLong && !s.single:
-		reason = busyOnce
-	case errors.Is(why, repair.ErrBusy):
+	if errors.Is(why, repair.ErrBusy) {
 		reason = busyLong
-	}
-	if len(s.left) >= maxLeft {
-		clear(s.left)
+		if before != busyOnce && before != busyLong && !s.single {
+			reason = busyOnce
+		}
 	}
 	s.left[key] = reason
 	s.mu.Unlock()
