@@ -52,7 +52,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	if !isSlot {
 		return false, false, nil
 	}
-	e, err := d.Read(&tx.buf, name, change.MaxText)
+	e, err := d.Read(name, change.MaxText)
 	if err != nil || !e.IsFile() {
 		return e.IsDir(), false, err
 	}

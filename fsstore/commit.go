@@ -84,7 +84,7 @@ func (tx *transaction) keepLateWrites() error {
 		if op.isFolder() || op.Pre == nil {
 			continue
 		}
-		e, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+		e, err := tx.stageDir.Read(op.staged, op.limit())
 		if err == nil && e.Exists && !matches(&e, op.Pre) { // without an exchange there is no staged file
 			kept++
 			err = tx.keepStaged(op)

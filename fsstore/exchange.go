@@ -28,7 +28,7 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	if err := tx.rename(d, op, o); err != nil {
 		return err
 	}
-	out, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+	out, err := tx.stageDir.Read(op.staged, op.limit())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) er
 	if err := tx.rename(d, op, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
 		return err
 	}
-	out, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+	out, err := tx.stageDir.Read(op.staged, op.limit())
 	if err != nil {
 		return err
 	}

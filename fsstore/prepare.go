@@ -116,7 +116,7 @@ func (tx *transaction) keepTimes() {
 // compare compares one record with its Pre, and records the owner of its file. The record must be on the
 // given device.
 func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
-	e, why, err := tx.readTarget(&tx.buf, *op, change.MaxText)
+	e, why, err := tx.readTarget(*op, change.MaxText)
 	existing := e
 	if err == nil && !e.Exists {
 		existing, err = tx.nearestDir(op.dir())
@@ -131,11 +131,7 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 		op.owner = e.Owner
 	}
 	op.mtime = e.Mtime
-	c := tx.conflict(*op, &e, why)
-	if c != nil && c.Now != nil {
-		c.Now.Data = bytes.Clone(c.Now.Data) // the buffer is reused
-	}
-	return c, nil
+	return tx.conflict(*op, &e, why), nil
 }
 
 // conflict returns the conflict if the target, as [transaction.readTarget] returned it, differs from what the

@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		if err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		e, _, err := tx.readTarget(nil, op, change.MaxText)
+		e, _, err := tx.readTarget(op, change.MaxText)
 		if err != nil {
 			return nil, fmt.Errorf("reading %v %s: %w", ref.Kind, ref, err)
 		}
@@ -69,8 +69,8 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 }
 
 // readTarget reads the target of op if it has at most limit bytes. If the folder of the target is missing or is not a
-// folder, the entry is zero and why explains that. b may be nil.
-func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, limit int64) (e safedir.Entry, why string, err error) {
+// folder, the entry is zero and why explains that.
+func (tx *transaction) readTarget(op fileOp, limit int64) (e safedir.Entry, why string, err error) {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError
 	switch {
@@ -85,7 +85,7 @@ func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, limit int64) (e 
 		return safedir.Entry{}, "", err
 	}
 	defer d.Close()
-	e, err = d.Read(b, op.name(), limit)
+	e, err = d.Read(op.name(), limit)
 	return e, "", err
 }
 

@@ -128,7 +128,7 @@ func (tx *transaction) addConflict(out *change.Outcome, op fileOp, mixed bool) e
 	if mixed {
 		out.State = change.Conflicted
 	}
-	e, why, err := tx.readTarget(nil, op, change.MaxText)
+	e, why, err := tx.readTarget(op, change.MaxText)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ const (
 // the change itself makes or removes the folder, the target is only absent, and a record to be
 // deleted no longer exists.
 func (tx *transaction) readState(op fileOp) (target, staged content, err error) {
-	e, why, err := tx.readTarget(nil, op, op.limit())
+	e, why, err := tx.readTarget(op, op.limit())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -62,7 +62,7 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 	if tx.stageDir == nil {
 		return target, noContent, nil
 	}
-	if e, err = tx.stageDir.Read(nil, op.staged, op.limit()); err != nil {
+	if e, err = tx.stageDir.Read(op.staged, op.limit()); err != nil {
 		return 0, 0, err
 	}
 	staged = contentOf(*op.Op, &e)

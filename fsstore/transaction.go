@@ -59,7 +59,6 @@ type transaction struct {
 	settling  bool         // after a crash: it is unknown which names were changed
 	ops       []fileOp
 	folders   map[string]bool     // paths of the ops on folders
-	buf       safedir.Buffer      // for content that is compared and not kept
 	kept      map[string][]string // see keptNames; nil before they are read
 }
 

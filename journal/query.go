@@ -359,7 +359,7 @@ func (r imageReader) image(d *change.Digest) (*change.Image, error) {
 	data, ok := r.have[d.SHA256]
 	if !ok {
 		var err error
-		if data, err = r.j.snap().Blob(blobImage.bucket(), d.SHA256); err != nil {
+		if data, err = r.j.file.Codec.Read(r.j.snap().Snapshot, blobImage.bucket(), d.SHA256); err != nil {
 			return nil, err
 		}
 		r.have[d.SHA256] = data

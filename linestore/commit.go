@@ -212,7 +212,7 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 		return err
 	}
 	c, _ := parseCopyName(name)
-	out, err := d.Read(nil, name, change.MaxText)
+	out, err := d.Read(name, change.MaxText)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	c, _ := parseCopyName(name)
 	carried := 0
 	for range maxRounds {
-		out, err := d.Read(nil, name, change.MaxText)
+		out, err := d.Read(name, change.MaxText)
 		if err != nil {
 			return err
 		}

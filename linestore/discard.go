@@ -59,7 +59,7 @@ func (tx *transaction) removeStaged(d *safedir.Dir, name string) error {
 	if !ok {
 		return nil
 	}
-	e, err := d.Read(nil, name, change.MaxText)
+	e, err := d.Read(name, change.MaxText)
 	if err != nil {
 		return err
 	}

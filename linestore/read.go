@@ -114,7 +114,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	if tx.dir == nil {
 		return safedir.Entry{}, nil
 	}
-	return tx.dir.Read(nil, tx.name, change.MaxText)
+	return tx.dir.Read(tx.name, change.MaxText)
 }
 
 // conflicts returns the ops on records that hold other content than their Pre.

@@ -29,7 +29,7 @@ func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, 
 		}
 		used = append(used, time.Unix(0, f.Mtime))
 		if projects[f.folder] == "" {
-			if h, err := readHead(nil, f); err == nil {
+			if h, err := readHead(f); err == nil {
 				projects[f.folder] = h.Directory
 			}
 		}

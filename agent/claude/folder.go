@@ -126,7 +126,7 @@ func (s *store) commitsOf(head change.Head) map[string]string {
 		return nil
 	}
 	defer d.Close()
-	begin, _, _ := d.ReadEnds(nil, name, contextSize, 0)
+	begin, _, _ := d.ReadEnds(name, contextSize, 0)
 	for line := range bytes.Lines(begin) {
 		if !bytes.Contains(line, []byte(`"gitStatus"`)) {
 			continue

@@ -100,9 +100,8 @@ func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owne
 }
 
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
-	var b safedir.Buffer
 	err = s.eachFile(ctx, func(f file) error {
-		h, err := readHead(&b, f)
+		h, err := readHead(f)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed since the folder was listed
 		}
@@ -120,7 +119,7 @@ func headAt(e sessionfile.Entry) (change.Head, error) {
 	if !ok || !isSessionID(id) || path.Dir(path.Dir(e.Path())) != projects {
 		return change.Head{}, fs.ErrNotExist
 	}
-	return readHead(nil, file{e, id, path.Base(e.Dir.Path)})
+	return readHead(file{e, id, path.Base(e.Dir.Path)})
 }
 
 // The sizes in bytes of the parts of a transcript that a list reads.
@@ -130,7 +129,7 @@ const (
 )
 
 // readHead reads the list entry of a session from the beginning and the end of its transcript.
-func readHead(b *safedir.Buffer, f file) (change.Head, error) {
+func readHead(f file) (change.Head, error) {
 	project := f.folder
 	h := change.Head{
 		ID: f.id, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: f.id},
@@ -149,7 +148,7 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 	if !f.IsFile() {
 		return stray(f.ReadProblem())
 	}
-	head, tail, err := f.Dir.ReadEnds(b, f.Name, headSize, tailSize)
+	head, tail, err := f.Dir.ReadEnds(f.Name, headSize, tailSize)
 	if why, ok := safedir.ReadFailure(err); ok {
 		return stray(why)
 	}

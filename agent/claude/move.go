@@ -133,7 +133,7 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry,
 	err error) (enter bool, _ error),
 ) error {
-	e, err := d.Read(nil, name, most)
+	e, err := d.Read(name, most)
 	enter, err := visit(at, e, err)
 	if err != nil || !enter || !e.IsDir() {
 		return err

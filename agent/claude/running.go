@@ -84,7 +84,7 @@ func (s *store) readRegistered() (all []registeredProcess) {
 		if err != nil || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		e, err := d.Read(nil, name, largestProcessFile)
+		e, err := d.Read(name, largestProcessFile)
 		var p registeredProcess
 		if err != nil || !e.IsFile() || json.Unmarshal(e.Data, &p) != nil || p.PID != pid {
 			continue

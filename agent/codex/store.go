@@ -112,7 +112,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	at := e.Path()
 	var head []byte
 	if e.Why == "" && e.IsFile() {
-		head, _, _ = e.Dir.ReadEnds(nil, e.Name, headSize, 0)
+		head, _, _ = e.Dir.ReadEnds(e.Name, headSize, 0)
 		if strings.HasSuffix(at, rollout.Compressed) {
 			head, _, _ = s.unpack(change.Ref{}, head)
 			head = head[:min(len(head), headSize)]

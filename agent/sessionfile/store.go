@@ -258,7 +258,7 @@ func (s *Store) Load(ref change.Ref) (safedir.Entry, error) {
 		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Read(nil, name, min(s.Most, change.MaxText))
+	e, err := d.Read(name, min(s.Most, change.MaxText))
 	switch why := e.ReadProblem(); {
 	case err != nil:
 	case e.TooLarge && e.Size <= change.MaxText:

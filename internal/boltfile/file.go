@@ -69,7 +69,8 @@ var (
 // A File is an open file. It is not safe for concurrent use.
 type File struct {
 	Snap  *Snapshot // after the newest transaction; nil if there is no file
-	Fatal error     // why the file cannot be used any more
+	Codec *Codec
+	Fatal error // why the file cannot be used any more
 
 	dir  string
 	spec Spec
@@ -89,7 +90,7 @@ func New(dir string, spec Spec, o Options) *File {
 	if o.Step == nil {
 		o.Step = func(string) error { return nil }
 	}
-	return &File{dir: dir, spec: spec, opts: o}
+	return &File{Codec: NewCodec(spec.Damaged), dir: dir, spec: spec, opts: o}
 }
 
 // Path returns the path of the file.
@@ -165,7 +166,7 @@ func (f *File) openWriter() error {
 	if f.lock, err = f.acquireLock(); err != nil {
 		return err
 	}
-	_, stamp := readLockFile(f.lock.File())
+	stamp := readStamp(f.lock.File())
 	writeLockFile(f.lock.File(), os.Getpid(), "")
 	found, err := f.exists()
 	if err == nil && !found {

@@ -3,7 +3,6 @@ package safedir
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 )
 
 // OpenRoot opens the root of a store by its canonical path.
@@ -29,21 +28,4 @@ func Identify(root string) (canonical string, e Entry, err error) {
 		return "", Entry{}, fmt.Errorf("opening store: %w", err)
 	}
 	return canonical, e, nil
-}
-
-// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a name is missing, and is
-// a [*NotFolderError] if a name is not a folder, for example a link.
-func (d *Dir) Sub(rel string) (*Dir, error) {
-	at := d
-	for name := range strings.SplitSeq(rel, "/") {
-		next, err := at.child(name)
-		if at != d {
-			at.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
 }

@@ -1,6 +1,7 @@
 package safedir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,8 +75,7 @@ func TestRead(t *testing.T) {
 		{strings.Repeat("n", 300), "", "open " + strings.Repeat("n", 300) + ": file name too long"},
 	}
 	for _, r := range rows {
-		b := new(Buffer)
-		got, err := d.Read(b, r.name, 100)
+		got, err := d.Read(r.name, 100)
 		kind := ""
 		switch {
 		case err != nil:
@@ -90,5 +90,59 @@ func TestRead(t *testing.T) {
 		if got.Data = nil; err == nil && (serr != nil || cmp.Diff(got, info) != "") {
 			t.Errorf("Stat(%.20q) = %+v, %v, want %+v", r.name, info, serr, got)
 		}
+	}
+}
+
+// TestReplacedMeanwhile: a file and a folder that another program replaces all the time can be read each time.
+func TestReplacedMeanwhile(t *testing.T) {
+	root := t.TempDir()
+	done := make(chan struct{})
+	stopped := make(chan error)
+	put := func(n int) error {
+		file, folder := filepath.Join(root, "file"), filepath.Join(root, "folder")
+		next := fmt.Sprintf("%s.%d", file, n)
+		if err := errors.Join(os.WriteFile(next, []byte("content"), 0o600), os.Rename(next, file)); err != nil {
+			return err
+		}
+		next = fmt.Sprintf("%s.%d", folder, n)
+		if err := os.Mkdir(next, 0o700); err != nil || n == 0 {
+			return errors.Join(err, os.Rename(next, folder))
+		}
+		return errors.Join(unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE), os.Remove(next))
+	}
+	if err := put(0); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		var err error
+		for n := 1; err == nil; n++ {
+			select {
+			case <-done:
+				stopped <- nil
+				return
+			default:
+				err = put(n)
+			}
+		}
+		stopped <- err
+	}()
+	d, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for range 2000 {
+		if e, err := d.Read("file", 100); err != nil || string(e.Data) != "content" {
+			t.Fatalf("Read = %q, %v", e.Data, err)
+		}
+		sub, err := d.Sub("folder")
+		if err != nil {
+			t.Fatalf("Sub: %v", err)
+		}
+		sub.Close()
+	}
+	close(done)
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

@@ -209,7 +209,7 @@ func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Ent
 	if tr.loads {
 		left = max(tr.budget, 0)
 	}
-	e, err := d.Read(nil, name, min(left, change.MaxText))
+	e, err := d.Read(name, min(left, change.MaxText))
 	if err != nil || !tr.loads {
 		return e, err
 	}
