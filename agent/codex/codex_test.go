@@ -227,6 +227,27 @@ func TestDamages(t *testing.T) {
 	}
 }
 
+// TestErrorIndex: the index in an error names the item that Codex sends there. The instructions are the first item, or
+// stored after the tools.
+func TestErrorIndex(t *testing.T) {
+	for _, tools := range []bool{false, true} {
+		h := fixture.NewHome(t, "")
+		h.Damage(fixture.ByName("a good image"), fixture.Damage{Do: func(r *fixture.Rollout) {
+			if tools {
+				r.Lines = slices.Insert(r.Lines, 2, []byte(`{"timestamp":"2026-11-22T15:51:04.500Z","ordinal":1,"type":"response_item","payload":{"type":"additional_tools","id":"at_1","role":"developer","tools":[]}}`))
+			}
+		}})
+		c := open(t, h, t.TempDir())
+		for at, ops := range map[string]int{"3": 1, "4": 0} {
+			e := c.ParseAPIError([]byte("Invalid 'input[" + at + "].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type."))
+			r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{Error: &e})
+			if err != nil || len(r.Plan.Ops) != ops {
+				t.Errorf("with stored tools %t: the repair of item %s has %d ops, want %d; error %v", tools, at, len(r.Plan.Ops), ops, err)
+			}
+		}
+	}
+}
+
 // TestLock: mend changes nothing while a process holds the lock of the session.
 func TestLock(t *testing.T) {
 	h := fixture.NewHome(t, "")

@@ -36,6 +36,9 @@ func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{
 		Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}},
 	})
+	if len(c.items) > 0 && c.items[0].kind == "additional_tools" { // the instructions are the next item
+		q.Turns = q.Turns[1:]
+	}
 	return q
 }
 
