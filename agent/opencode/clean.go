@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mend/agent"
 	"mend/agent/opencode/database"
@@ -43,16 +45,8 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 	} else if ok {
 		return db.Clean(ctx, r)
 	}
-	refs, err := s.tree.SessionRefs(ctx)
-	if err != nil {
-		return agent.Cleaned{}, err
-	}
 	return r.RemoveFiles(ctx, func(h change.Head, c *agent.Cleaned) ([]change.Op, error) {
-		all, err := refs(h)
-		if err != nil {
-			return nil, err
-		}
-		return s.cleanSession(ctx, h, all, c)
+		return s.cleanSession(ctx, h, c)
 	})
 }
 
@@ -131,39 +125,47 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 	return used, err
 }
 
-// cleanSession returns the ops that remove a session of a tree, none if it has already been removed.
-func (s *store) cleanSession(
-	ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned,
-) (ops []change.Op, err error) {
-	own, err := s.Read(ctx, refs[:min(1, len(refs))])
-	if err != nil || len(own) == 0 || own[0] == nil {
+// cleanSession returns the ops that remove a session of a tree: its records, messages and parts, and their folders. It
+// returns an error if some records cannot be read, because they would stay without their session.
+func (s *store) cleanSession(ctx context.Context, h change.Head, c *agent.Cleaned) (ops []change.Op, err error) {
+	if h.Ref.Kind == 0 {
+		return nil, nil // only messages are left
+	}
+	copied, err := s.Copy(ctx, h)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.checkReadable(ctx, h); err != nil {
-		return nil, err
+	if len(copied.Unread) > 0 {
+		return nil, fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s",
+			h.ID, copied.UnreadText())
 	}
+	beside := map[change.Ref]bool{} // records in other projects, and folders
+	for _, other := range h.Others {
+		beside[other] = true
+	}
+	for _, r := range copied.Records {
+		switch folder := (change.Ref{Kind: change.KindFolder, Session: h.ID}); r.Ref.Kind {
+		case change.KindSession:
+			if share, ok := jsonedit.Get(r.Data, "share"); ok && string(share) != "null" {
+				c.Shared = append(c.Shared, h.ID)
+			}
+		case change.KindMessage:
+			folder.Project = r.Ref.Project
+			beside[folder] = true
+		case change.KindPart:
+			folder.Message = r.Ref.Message
+			beside[folder] = true
+		default:
+			continue // the project and the file changes stay
+		}
+		ops = append(ops, change.Op{Ref: r.Ref, Pre: change.ImageOf(&r)})
+	}
+	refs := slices.Collect(maps.Keys(beside))
 	images, err := s.Read(ctx, refs)
-	if err != nil || images[0] == nil {
-		return nil, err
-	}
-	ops = make([]change.Op, 0, len(images))
 	for i, image := range images {
 		if image != nil {
 			ops = append(ops, change.Op{Ref: refs[i], Pre: image})
 		}
 	}
-	if share, ok := jsonedit.Get(images[0].Data, "share"); ok && string(share) != "null" {
-		c.Shared = append(c.Shared, h.ID)
-	}
-	return ops, nil
-}
-
-// checkReadable returns an error if some records of a session cannot be read: they would stay, without their session.
-func (s *store) checkReadable(ctx context.Context, h change.Head) error {
-	copied, err := s.Copy(ctx, h)
-	if err == nil && len(copied.Unread) > 0 {
-		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
-			copied.UnreadText())
-	}
-	return err
+	return ops, err
 }
