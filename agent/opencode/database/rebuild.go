@@ -1,6 +1,7 @@
 package database
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,216 +17,128 @@ import (
 	"mend/internal/salvage"
 )
 
-// An eventState is the newest state of a record in the table of events.
-type eventState struct {
-	table    string
-	rowid    int64
-	seq      int64
-	first    int64 // the time in the record's first event, whose number is firstSeq
-	firstSeq int64
-	removed  bool
+// recordEvents has the types of the events with the states of the records of each table, parents first. A version
+// follows the name of a type.
+var recordEvents = []struct{ table, isState string }{
+	{"session", "type GLOB 'session.created.*' OR type GLOB 'session.updated.*'"},
+	{"message", "type GLOB 'message.updated.*' OR type GLOB 'message.removed.*'"},
+	{"part", "type GLOB 'message.part.updated.*' OR type GLOB 'message.part.removed.*'"},
 }
 
-// eventData is the common data of a record's events.
-type eventData struct {
-	Info      json.RawMessage `json:"info"`
-	Part      json.RawMessage `json:"part"`
-	Time      int64           `json:"time"`
-	PartID    string          `json:"partID"`
-	MessageID string          `json:"messageID"`
+// A recordState is the newest state of a record in the table of events.
+type recordState struct {
+	rowid, seq int64
+	created    int64 // the earliest time in the record's events
+	removed    bool
 }
 
-// A rebuild restores lost rows of sessions, messages and parts from their last event.
-type rebuild struct {
-	*salvageJob
-	wanted map[string]map[string]int64 // the rowids of lost rows, 0 if unknown, by table and id
-	// search has the tables without a complete index: there a record with an event but without a row is lost.
-	search map[string]bool
-	last   map[string]*eventState // by id
-	// sessions are the sessions of all lost rows; anywhere means that some of them are unknown.
-	sessions map[string]bool
-	anywhere bool
-}
-
+// rebuildFromEvents rebuilds lost and torn rows of the conversation from the newest events of their records.
 func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
-	r := &rebuild{
-		salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{},
-		sessions: map[string]bool{}, last: map[string]*eventState{},
+	columns, err := queryOf(j.db).columns()
+	if err != nil || !j.hasTable("event") {
+		return err
 	}
-	for _, name := range conversation {
-		if err := r.want(name); err != nil {
-			return err
-		}
-	}
-	if !j.hasTable("event") || len(r.wanted) == 0 {
-		return nil
-	}
-	const events = "SELECT rowid, seq, type, data FROM event WHERE type GLOB 'session.*' OR type GLOB 'message.*'"
-	read := func(st *sqlite3.Stmt) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return r.read(st.ColumnText(2), st.ColumnRawText(3), eventState{rowid: st.ColumnInt64(0), seq: st.ColumnInt64(1)})
-	}
-	var err error
-	if r.anywhere {
-		err = j.db.Query(events, read)
-	} else { // with an index, only the events of these sessions are read
-		for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
-			if err == nil {
-				err = j.db.Query(strings.Replace(events, "WHERE ", "WHERE aggregate_id = ?1 AND (", 1)+")", read, id)
-			}
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.last)) {
-		if e := r.last[id]; err == nil && !e.removed {
-			err = j.rebuildRow(e, id, r.wanted[e.table][id])
-		}
-	}
-	return err
-}
-
-// want adds the lost and the torn rows of a table to r.
-func (r *rebuild) want(name string) error {
-	t, ids := r.table(name), map[string]int64{}
-	for rowid, known := range t.Lost.All() {
-		r.add(name, ids, rowid, known)
-	}
-	for rowid := range r.torn[name] {
-		err := r.db.Query("SELECT id, session_id FROM "+name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
-			r.addID(ids, st.ColumnText(0), st.ColumnText(1), rowid)
-			return nil
-		}, rowid)
+	for _, e := range recordEvents {
+		lost, err := j.lostIDs(e.table)
 		if err != nil {
 			return err
 		}
+		if !j.hasTable(e.table) || len(lost) == 0 && j.table(e.table).Complete() {
+			continue
+		}
+		states, err := j.newestStates(ctx, e.table, e.isState, lost)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Sorted(maps.Keys(states)) {
+			if err := j.rebuildRow(e.table, columns[e.table], id, lost[id], states[id]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lostIDs returns the rowids of lost, refused and torn rows by id, 0 if unknown.
+func (j *salvageJob) lostIDs(table string) (map[string]int64, error) {
+	t, ids := j.table(table), map[string]int64{}
+	for rowid, known := range t.Lost.All() {
+		ids[string(known["id"].Bytes)] = rowid
 	}
 	for _, refused := range t.Refused {
 		if !strings.Contains(refused.Why, "UNIQUE") {
-			r.add(name, ids, refused.Rowid, refused.Known)
+			ids[string(refused.Known["id"].Bytes)] = refused.Rowid
 		}
 	}
-	if r.search[name] = !t.Complete(); len(ids) > 0 || r.search[name] {
-		r.wanted[name] = ids
-	}
-	r.anywhere = r.anywhere || r.search[name] || len(r.sessions) > 1000
-	return nil
-}
-
-// add notes a lost row.
-func (r *rebuild) add(table string, ids map[string]int64, rowid int64, known salvage.Known) {
-	r.addID(ids, string(known["id"].Bytes), string(known[sessionColumn(table)].Bytes), rowid)
-}
-
-func (r *rebuild) addID(ids map[string]int64, id, session string, rowid int64) {
-	if id == "" {
-		return
-	}
-	ids[id] = rowid
-	r.sessions[session] = true
-	r.anywhere = r.anywhere || session == ""
-}
-
-// tableOf returns the table of the record that an event contains as a whole or removes, "" for none, and whether it
-// removes the record. A version follows the name in kind.
-func tableOf(kind string) (table string, removes bool) {
-	for _, k := range []struct {
-		kind, table string
-		removes     bool
-	}{
-		{"session.created.", "session", false},
-		{"session.updated.", "session", false},
-		{"message.updated.", "message", false},
-		{"message.removed.", "message", true},
-		{"message.part.updated.", "part", false},
-		{"message.part.removed.", "part", true},
-	} {
-		if strings.HasPrefix(kind, k.kind) {
-			return k.table, k.removes
-		}
-	}
-	return "", false
-}
-
-// read reads an event. It skips events that are not JSON.
-func (r *rebuild) read(kind string, data []byte, e eventState) error {
-	e.table, e.removed = tableOf(kind)
-	var d eventData
-	if r.wanted[e.table] == nil || json.Unmarshal(data, &d) != nil {
-		return nil
-	}
-	switch {
-	case e.removed && e.table == "part":
-		return r.note(d.PartID, e)
-	case e.removed:
-		return r.note(d.MessageID, e)
-	}
-	record := d.Info
-	if e.table == "part" {
-		record = d.Part
-	}
-	var head struct {
-		ID   string `json:"id"`
-		Time struct {
-			Created int64 `json:"created"`
-		} `json:"time"`
-	}
-	if json.Unmarshal(record, &head) != nil {
-		return nil
-	}
-	if e.first = d.Time; e.table != "part" {
-		e.first = head.Time.Created
-	}
-	return r.note(head.ID, e)
-}
-
-// note records an event of a lost record.
-func (r *rebuild) note(id string, e eventState) error {
-	_, named := r.wanted[e.table][id]
-	if id == "" || !named && !r.search[e.table] {
-		return nil
-	}
-	e.firstSeq = e.seq
-	if have := r.last[id]; have != nil {
-		if have.firstSeq < e.seq {
-			e.first, e.firstSeq = have.first, have.firstSeq
-		}
-		if e.seq < have.seq {
-			have.first, have.firstSeq = e.first, e.firstSeq
+	for rowid := range j.torn[table] {
+		err := j.db.Query("SELECT id FROM "+table+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+			ids[st.ColumnText(0)] = rowid
 			return nil
-		}
-	} else if !named {
-		if found, err := r.exists("SELECT 1 FROM "+e.table+" WHERE id = ?1", id); found || err != nil {
-			return err
+		}, rowid)
+		if err != nil {
+			return nil, err
 		}
 	}
-	r.last[id] = &e
-	return nil
+	delete(ids, "")
+	return ids, nil
 }
 
-// rebuildRow writes a row from an event. If the database refuses the row, it stays lost.
-func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
-	var d eventData
-	decode := func(st *sqlite3.Stmt) error {
-		_ = json.Unmarshal(st.ColumnRawText(0), &d) // it was valid before
+// newestStates returns the states of the lost records that events have, by id. In a table without a complete index
+// each record with an event but without a row is lost.
+func (j *salvageJob) newestStates(
+	ctx context.Context, table, isState string, lost map[string]int64,
+) (map[string]recordState, error) {
+	states, all := map[string]recordState{}, !j.table(table).Complete()
+	query := `SELECT coalesce(json_extract(data, '$.info.id'), json_extract(data, '$.part.id'),
+			json_extract(data, '$.partID'), json_extract(data, '$.messageID')), rowid, seq,
+			coalesce(json_extract(data, '$.info.time.created'), json_extract(data, '$.time')), type GLOB '*.removed.*'
+		FROM event WHERE CASE WHEN ` + isState + ` THEN json_valid(data) END`
+	err := j.db.Query(query, func(st *sqlite3.Stmt) error {
+		id := st.ColumnText(0)
+		s := recordState{st.ColumnInt64(1), st.ColumnInt64(2), st.ColumnInt64(3), st.ColumnBool(4)}
+		_, isLost := lost[id]
+		earlier, known := states[id]
+		switch {
+		case known:
+			created := min(s.created, earlier.created)
+			if s.seq < earlier.seq {
+				s = earlier
+			}
+			s.created = created
+		case !isLost && !all:
+			return nil
+		case !isLost:
+			if found, err := j.exists("SELECT 1 FROM "+table+" WHERE id = ?1", id); found || err != nil {
+				return err
+			}
+		}
+		states[id] = s
+		return ctx.Err()
+	})
+	delete(states, "")
+	return states, err
+}
+
+// rebuildRow writes a row from an event. If the database refuses the row, it stays lost. rowid is the lost row's, 0 if
+// unknown.
+func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid int64, s recordState) error {
+	if s.removed {
 		return nil
-	}
-	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", decode, e.rowid)
-	if err != nil {
-		return err
 	}
 	var cols []eventColumn
-	switch e.table {
-	case "session":
-		cols = columnsAt("", jsonedit.Parse(d.Info), sessionFields)
-	case "message":
-		cols = recordColumns(d.Info, e.first, 0)
-	case "part":
-		cols = recordColumns(d.Part, e.first, d.Time)
-	}
-	have := map[string]bool{}
-	err = j.db.Query("SELECT name FROM pragma_table_info(?1)",
-		func(st *sqlite3.Stmt) error { have[st.ColumnText(0)] = true; return nil }, e.table)
+	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+		event := jsonedit.Parse(bytes.Clone(st.ColumnRawText(0)))
+		updated, _ := event.Get("time").Int()
+		switch table {
+		case "session":
+			cols = columnsAt("", event.Get("info"), sessionFields)
+		case "message":
+			cols = recordColumns(json.RawMessage(event.Get("info").Raw()), s.created, 0)
+		case "part":
+			cols = recordColumns(json.RawMessage(event.Get("part").Raw()), s.created, updated)
+		}
+		return nil
+	}, s.rowid)
 	if err != nil {
 		return err
 	}
@@ -235,40 +148,40 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	}
 	session := ""
 	for _, c := range cols {
-		if !have[c.name] || c.value == nil {
+		if !slices.Contains(columns, c.name) || c.value == nil {
 			continue
 		}
 		args = append(args, c.value)
 		names, marks = append(names, sqlite3.QuoteIdentifier(c.name)), append(marks, fmt.Sprintf("?%d", len(args)))
-		if c.name == sessionColumn(e.table) {
+		if c.name == sessionColumn(table) {
 			session, _ = c.value.(string)
 		}
 	}
 	if session == "" {
 		return nil
 	}
+	t, torn := j.table(table), j.torn[table][rowid]
 	insert := "INSERT OR ABORT INTO "
-	if j.torn[e.table][rowid] {
+	if torn {
 		insert = "INSERT OR REPLACE INTO "
 	}
-	insert += e.table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
+	insert += table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
 	err = j.db.Query(insert, nil, args...)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("rebuilding a row of %s: %w", e.table, err)
+		return fmt.Errorf("rebuilding a row of %s: %w", table, err)
 	}
-	t := j.table(e.table)
-	if j.torn[e.table][rowid] {
+	if torn {
 		t.Rows--
 	} else if rowid > 0 {
 		t.Found(rowid)
 	}
 	t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return string(r.Known["id"].Bytes) == id })
-	j.rebuilt[e.table]++
-	j.session(session).Rebuilt[e.table]++
-	if e.table == "session" {
+	j.rebuilt[table]++
+	j.session(session).Rebuilt[table]++
+	if table == "session" {
 		j.noteRebuilt(session, cols)
 	}
 	return nil
