@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
@@ -99,12 +98,6 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	return result, nil
 }
-
-// CopyOwner implements [agent.Reader]: each session has its own copies, even a subagent's.
-func (*store) CopyOwner(change.Head) string { return "" }
-
-// Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
-func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { return agent.Expiry{}, nil }
 
 func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,6 +51,7 @@ type records interface {
 // A store is a JSON tree or a database of OpenCode.
 type store struct {
 	records
+	agent.Base // no session has a file of its own, and OpenCode deletes nothing by itself
 	*program
 	tree   *tree.Store // nil for a database
 	at     agent.Located
@@ -122,16 +122,6 @@ func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record,
 		all = append(all, *r)
 	}
 	return all, nil
-}
-
-// SessionAt implements [agent.Store]: no session has a file of its own.
-func (s *store) SessionAt(context.Context, string) (change.Head, error) {
-	return change.Head{}, fs.ErrNotExist
-}
-
-// BuildAside implements [agent.Store]: no session has a file of its own.
-func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func() error, error) {
-	return change.Op{}, nil, errors.ErrUnsupported
 }
 
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -41,6 +40,3 @@ func (tr *treeReader) sum() change.Stamp {
 	}
 	return change.Stamp{Sum: [32]byte(tr.stamp.sum.Sum(nil)), Newest: time.Unix(0, tr.stamp.newest)}
 }
-
-// State returns the zero stamp: only the files themselves show whether a tree changed.
-func (s *Store) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
