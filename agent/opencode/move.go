@@ -243,25 +243,6 @@ func newProject(ctx context.Context, db *database.Store, p project, head change.
 	if err != nil || now[0] != nil {
 		return change.Op{Ref: ref}, err
 	}
-	row, err := db.DefaultRow(ctx, change.KindProject)
-	if err != nil {
-		return change.Op{}, err
-	}
-	row.Ref = ref
-	values := []change.Col{
-		change.TextCol("id", p.id), change.TextCol("worktree", p.worktree), change.TextCol("sandboxes", "[]"),
-		change.IntCol("time_created", head.Created), change.IntCol("time_updated", head.Updated),
-	}
-	if p.inGit {
-		values = append(values, change.TextCol("vcs", "git"))
-	}
-	for _, c := range values {
-		row = row.WithCol(c)
-	}
-	for c := range row.Cols.All {
-		if c.Class == 0 {
-			return change.Op{}, fmt.Errorf("making the row of project %s: mend does not know its column %s", p.id, c.Name)
-		}
-	}
-	return change.Op{Ref: ref, Post: change.ImageOf(&row)}, nil
+	row, err := db.NewProject(ctx, p.id, p.worktree, p.inGit, head)
+	return change.Op{Ref: ref, Post: change.ImageOf(&row)}, err
 }

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/jsonedit"
@@ -68,7 +70,10 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		default:
 			continue
 		}
-		row := newRow(ref, append(cols, eventColumn{"id", ref.ID()}), defaults[ref.Kind], at)
+		row, err := newRow(ref, append(cols, eventColumn{"id", ref.ID()}), defaults[ref.Kind], at)
+		if err != nil {
+			return nil, nil, err
+		}
 		rows = append(rows, row)
 		made[ref.Kind] = &row
 	}
@@ -76,27 +81,40 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	if session == nil {
 		return nil, nil, fail.New(fail.Problems, "", "importing a session: its own data cannot be read")
 	}
-	if made[change.KindProject] == nil {
-		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))
+	if made[change.KindProject] == nil { // without a project no prompt is answered
+		head := record.NewSession(*session).Head
+		worktree := head.Directory
+		if head.Project == record.GlobalProject {
+			worktree = "/"
+		}
+		project, err := s.NewProject(ctx, head.Project, worktree, false, head)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = slices.Insert(rows, 0, project)
 	}
 	return rows, lost, nil
 }
 
-// newProject returns a project for a session without a project's file: without a project no prompt is answered.
-func newProject(session *change.Record, defaults change.Record, at int64) change.Record {
-	id, _ := session.Col("project_id")
-	folder, _ := session.Col("directory")
-	worktree := string(folder.Bytes)
-	if string(id.Bytes) == "global" {
-		worktree = "/"
+// NewProject returns the row of a project as OpenCode makes it, with the times of a session.
+func (s *Store) NewProject(
+	ctx context.Context, id, worktree string, inGit bool, head change.Head,
+) (change.Record, error) {
+	defaults, err := s.DefaultRow(ctx, change.KindProject)
+	if err != nil {
+		return change.Record{}, err
 	}
-	return newRow(change.Ref{Kind: change.KindProject, Project: string(id.Bytes)},
-		[]eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
+	cols := []eventColumn{{"id", id}, {"worktree", worktree}, {"time_updated", head.Updated}}
+	if inGit {
+		cols = append(cols, eventColumn{"vcs", "git"})
+	}
+	return newRow(change.Ref{Kind: change.KindProject, Project: id}, cols, defaults, head.Created)
 }
 
 // newRow returns a row with the values of those cols that are columns of its table. If cols has a column several times,
-// the last value counts. The other columns get the defaults of the table or of OpenCode.
-func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
+// the last value counts. The other columns get the defaults of the table or of OpenCode; the error names a column that
+// has neither.
+func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) (change.Record, error) {
 	r := change.Record{Ref: ref}
 	values := map[string]any{
 		"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]",
@@ -122,10 +140,11 @@ func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64
 				c = change.RealCol(c.Name, value)
 			}
 		}
-		if c.Class != 0 {
-			all = append(all, c)
+		if c.Class == 0 {
+			return r, fmt.Errorf("making the row of %v %s: mend does not know its column %s", ref.Kind, ref, c.Name)
 		}
+		all = append(all, c)
 	}
 	r.Cols = change.NewCols(all...)
-	return r
+	return r, nil
 }
