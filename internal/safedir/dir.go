@@ -33,7 +33,16 @@ func Open(name string) (*Dir, error) {
 		r.Close()
 		return nil, err
 	}
-	return &Dir{Path: ".", r: r, f: f, top: r}, nil
+	d := &Dir{Path: ".", r: r, f: f, top: r}
+	info, err := f.Stat()
+	if err == nil {
+		err = sameFile(info, func() (fs.FileInfo, error) { return r.Stat(".") })
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // as in openFolder
+		d.Close()
+		return nil, d.wrap("open", ".", err)
+	}
+	return d, nil
 }
 
 // Close closes the folder.
