@@ -22,8 +22,6 @@ type branch struct {
 	root *transcript.Record // its first record
 	all  []*transcript.Record
 	leaf *transcript.Record // its last prompt or answer; its root if it has none
-
-	atEnd bool // it follows the last record of the conversation, but Claude Code does not continue with it
 }
 
 func (b *branch) add(r *transcript.Record) {
@@ -32,8 +30,6 @@ func (b *branch) add(r *transcript.Record) {
 		b.leaf = r
 	}
 }
-
-func isAtEnd(b *branch) bool { return b.atEnd }
 
 // findBranches reports branches with answers that are not in the request. If two programs wrote them, the fix joins
 // both branches; a branch that the user may have left by going back to an earlier prompt stays unchanged.
@@ -46,56 +42,57 @@ func (c *State) findBranches() {
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
-	var left []*branch                             // branches that the user may have left
+	isSentPrompt := func(r *transcript.Record) bool { return r.IsPrompt() && c.anySent(r) }
+	var left []*transcript.Record                  // in branches that the user may have left
 	siblings := map[*transcript.Record][]*branch{} // other branches, by the record with which the conversation continues
-	var owns []*transcript.Record                  // the keys of siblings, in the order found
 	for _, b := range c.branches(path) {
-		own := next[c.conv.Parent(b.root)]
-		const tries = 16
-		parent := c.conv.Record(c.conv.Parent(b.root))
-		if b.atEnd = own == nil && !c.conv.Chosen && (parent == c.conv.Leaf || !c.conv.Contains(parent)); b.atEnd {
-			own = c.conv.Leaf
-		}
-		for n := 0; n < tries && own == nil && parent != nil && c.conv.Contains(parent); n++ {
-			own = next[parent.UUID] // the result of a parallel call has no next record
-			parent = c.conv.Record(c.conv.Parent(parent))
-		}
-		if c.isBeforeBoundary(b.root) {
+		if c.isBeforeBoundary(b.root) || !c.hasAnswer(b) { // without an answer, the user took the prompt back
 			continue
 		}
-		if own == nil || !c.hasAnswer(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			// without an answer, the user took the prompt back
-			if c.hasAnswer(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
-				return r.IsPrompt() && c.anySent(r)
-			}) {
-				left = append(left, b)
-			}
-			continue
+		own := c.continuation(b, next)
+		if own != nil && c.concurrent(b, own) && c.canEdit(own.UUID) && c.canEdit(b.root.UUID) {
+			siblings[own] = append(siblings[own], b)
+		} else if slices.ContainsFunc(b.all, isSentPrompt) {
+			left = append(left, b.all...)
 		}
-		if siblings[own] == nil {
-			owns = append(owns, own)
-		}
-		siblings[own] = append(siblings[own], b)
 	}
-	for _, own := range owns {
-		branches, n := siblings[own], 0
-		var all []*transcript.Record
-		for _, b := range branches {
-			n += transcript.Messages(b.all)
-			all = append(all, b.all...)
+	for _, own := range path {
+		if len(siblings[own]) > 0 {
+			c.reportBranches(siblings[own], own)
 		}
-		f := c.recordFinding(ruleBranch, own.UUID)
-		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
-		f.Why = fmt.Sprintf("The conversation splits into %d branches, and Claude does not see %s%s.",
-			len(branches)+1, count(n), c.fromPrompt(all))
-		f.Fixes = []repair.Fix{c.joinBranches(branches, own, n)}
-		c.report(f)
 	}
+	c.noteLeft(left)
+}
+
+// continuation returns the record with which the conversation continues where the branch leaves it, or nil. The
+// result of a parallel call has no next record, so it searches a few ancestors, too.
+func (c *State) continuation(b *branch, next map[string]*transcript.Record) *transcript.Record {
+	const tries = 16
+	parent := c.conv.Parent(b.root)
+	for range tries {
+		r := c.conv.Record(parent)
+		if next[parent] != nil || r == nil || !c.conv.Contains(r) {
+			return next[parent]
+		}
+		parent = c.conv.Parent(r)
+	}
+	return nil
+}
+
+// reportBranches reports branches beside the record with which the conversation continues.
+func (c *State) reportBranches(branches []*branch, own *transcript.Record) {
+	n := 0
 	var all []*transcript.Record
-	for _, b := range left {
+	for _, b := range branches {
+		n += transcript.Messages(b.all)
 		all = append(all, b.all...)
 	}
-	c.noteLeft(all)
+	f := c.recordFinding(ruleBranch, own.UUID)
+	f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
+	f.Why = fmt.Sprintf("The conversation splits into %d branches, and Claude does not see %s%s.", len(branches)+1,
+		count(n), c.fromPrompt(all))
+	f.Fixes = []repair.Fix{c.joinBranches(branches, own, n)}
+	c.report(f)
 }
 
 // findOmitted notes texts of the conversation that are not sent and that no other finding explains. It examines only
@@ -158,46 +155,38 @@ func (c *State) path() []*transcript.Record {
 	return slices.Concat(c.conv.Chain, notes)
 }
 
-// canFollow reports whether a record of the conversation can follow an inserted branch. An answer cannot: it stays
-// after its prompt.
-func canFollow(own *transcript.Record) bool {
-	return own.IsPrompt() || own.IsSynthetic() || !own.IsMessage()
-}
-
 // joinBranches returns the fix that inserts branches, one after another, before the record with which the
 // conversation continues. If that record is an answer, which stays after its prompt, the branches follow at the
 // end.
 func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
-	join := func(d *draft) error {
-		for i := 1; i < len(branches); i++ {
-			if err := d.setParent(branches[i].root.UUID, branches[i-1].leaf.UUID); err != nil {
-				return err
-			}
-		}
-		return nil
+	parents := map[string]string{} // the new parents of records
+	for i := 1; i < len(branches); i++ {
+		parents[branches[i].root.UUID] = branches[i-1].leaf.UUID
 	}
 	leaf := branches[len(branches)-1].leaf.UUID
-	if canFollow(own) && !slices.ContainsFunc(branches, isAtEnd) {
+	if own.IsPrompt() || own.IsSynthetic() || !own.IsMessage() {
+		parents[own.UUID] = leaf
 		return repair.Fix{
 			Text:  "The branch in use is joined to the end of the other one: " + sentAgain(n) + ".",
-			Alike: true,
-			Edit: func(d repair.Editor) error {
-				return errors.Join(join(d.(*draft)), d.(*draft).setParent(own.UUID, leaf))
-			},
+			Alike: true, Edit: func(d repair.Editor) error { return d.(*draft).setParents(parents) },
 		}
 	}
-	parent := c.conv.Leaf.UUID
+	parents[branches[0].root.UUID] = c.conv.Leaf.UUID
 	return repair.Fix{
 		Text:  "The other branch is joined to the end of the one in use: " + sentAgain(n) + ".",
 		Whole: true,
 		Edit: func(d repair.Editor) error {
 			d.(*draft).setLeaf(leaf)
-			if branches[0].atEnd {
-				return join(d.(*draft))
-			}
-			return errors.Join(join(d.(*draft)), d.(*draft).setParent(branches[0].root.UUID, parent))
+			return d.(*draft).setParents(parents)
 		},
 	}
+}
+
+func (d *draft) setParents(parents map[string]string) (err error) {
+	for record, parent := range parents {
+		err = errors.Join(err, d.setParent(record, parent))
+	}
+	return err
 }
 
 // branches returns the branches that follow a record of the path.
