@@ -61,22 +61,60 @@ func (c *State) apply() {
 func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
 	out := make([]byte, 0, len(b.Data))
-	for _, l := range b.lines {
-		raw, r := l.Raw, l.Record
-		if r != nil && e.set[r.UUID].Raw != nil {
-			raw = e.set[r.UUID].Raw
-		}
-		if r == nil || !e.aside[r.UUID] {
-			out = append(out, raw...)
-			if l.End < len(b.Data) || len(e.created) > 0 {
-				out = append(out, '\n')
+	parents := c.keptParents()
+	add := func(l transcript.Line) {
+		raw := l.Raw
+		if l.Record != nil && e.aside[l.Record.Parent] {
+			value := []byte("null")
+			if parent := parents[l.Record.Parent]; parent != "" {
+				value = jsonedit.Quote(parent)
 			}
+			linked, _ := jsonedit.Set(l.Record.Raw, value, "parentUuid") // it is an object
+			raw = bytes.Replace(raw, l.Record.Raw, linked, 1)
+		}
+		out = append(out, raw...)
+	}
+	for _, l := range b.lines {
+		end := l.End
+		if r := l.Record; r != nil && e.aside[r.UUID] {
+			continue
+		} else if r != nil && e.set[r.UUID].Raw != nil {
+			l = e.set[r.UUID]
+		}
+		if add(l); end < len(b.Data) || len(e.created) > 0 {
+			out = append(out, '\n')
 		}
 	}
 	for _, uuid := range e.created {
-		out = append(append(out, e.set[uuid].Raw...), '\n')
+		add(e.set[uuid])
+		out = append(out, '\n')
 	}
 	return out
+}
+
+// keptParents returns, for each record that is set aside, its nearest ancestor that is not; "" for none.
+func (c *State) keptParents() map[string]string {
+	kept := map[string]string{}
+	for at := range c.edits.aside {
+		var passed []string
+		for c.edits.aside[at] {
+			parent, known := kept[at]
+			if !known {
+				kept[at] = "" // ends a cycle
+				passed = append(passed, at)
+				l, edited := c.edits.set[at]
+				if !edited {
+					l = c.base.lines[c.base.last[at]]
+				}
+				parent = l.Record.Parent
+			}
+			at = parent
+		}
+		for _, uuid := range passed {
+			kept[uuid] = at
+		}
+	}
+	return kept
 }
 
 // A draft is a copy of a transcript that fixes edit.
@@ -89,8 +127,6 @@ type draft struct {
 
 	// gone has, by record, the indexes of the blocks removed since the draft was made, or [reordered].
 	gone map[string][]int
-
-	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change them
 }
 
 // reordered stands for all indexes of a record with reordered blocks.
@@ -144,7 +180,6 @@ func (d *draft) setLeaf(uuid string) {
 
 // set gives a record a new line.
 func (d *draft) set(uuid string, raw []byte) {
-	d.children = nil
 	old, edited := d.edits.set[uuid]
 	d.undo = append(d.undo, func() {
 		if d.edits.set[uuid] = old; !edited {
@@ -179,7 +214,7 @@ func (d *draft) Undo() {
 	for _, undo := range slices.Backward(d.undo) {
 		undo()
 	}
-	d.undo, d.children = nil, nil
+	d.undo = nil
 }
 
 func (d *draft) State() repair.State { return newState(d.c.base, d.edits.clone()) }

@@ -120,50 +120,17 @@ func (d *draft) Remove(b *request.Block) error {
 	return err
 }
 
-// SetAside implements [repair.Editor]. It removes the lines of the record, and gives its children its parent.
+// SetAside implements [repair.Editor]. It removes the lines of the record; its children get its parent.
 func (d *draft) SetAside(record change.Ref) error {
 	uuid := record.Message
-	parent, ok := jsonedit.Get(d.raw(uuid), "parentUuid")
 	at, stored := d.c.base.last[uuid]
 	if !stored || change.ValidateID(uuid) != nil || len(d.c.base.lines[at].Rest) > 0 ||
 		d.c.base.lines[at].Record.IsBoundary() {
 		return repair.ErrNoEdit
 	}
-	if !ok {
-		parent = []byte("null")
-	}
-	children := d.childrenOf()
 	d.undo = append(d.undo, func() { delete(d.edits.aside, uuid) })
 	d.edits.aside[uuid] = true
-	parentID, _ := jsonedit.Text(parent)
-	for _, child := range children[uuid] {
-		if d.edits.aside[child] {
-			continue
-		}
-		if err := d.setMember(child, parent, "parentUuid"); err != nil {
-			return err
-		}
-		children[parentID] = append(children[parentID], child)
-	}
-	delete(children, uuid)
-	d.children = children
 	return nil
-}
-
-// childrenOf returns the ids of the records in this draft, by the id of their parent.
-func (d *draft) childrenOf() map[string][]string {
-	if d.children != nil {
-		return d.children
-	}
-	children := map[string][]string{}
-	for _, r := range d.c.conv.Records() {
-		at := r.Parent
-		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // changed by this draft
-			at = jsonedit.Parse(raw).TextAt("parentUuid")
-		}
-		children[at] = append(children[at], r.UUID)
-	}
-	return children
 }
 
 func (d *draft) ReplaceText(b *request.Block, text string) error {

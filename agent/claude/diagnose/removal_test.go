@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/agent/claude/diagnose"
+	"mend/change"
 	"mend/internal/test/claude"
 	"mend/repair"
 )
@@ -177,5 +178,25 @@ func TestAttachedOrder(t *testing.T) {
 	}
 	if want := "8 9 0"; !strings.HasPrefix(strings.Join(got, " "), want) {
 		t.Errorf("the blocks are of the records %v, want %s first", got, want)
+	}
+}
+
+// TestSetAsideLinks: if records are set aside, their children get the nearest remaining ancestor as their parent. The
+// other bytes of the children's lines stay.
+func TestSetAsideLinks(t *testing.T) {
+	data := answered(`{"type":"text","text":"hi"}`)
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	lines[3] = append(bytes.TrimSuffix(lines[3], []byte("\n")), `{"torn`+"\n"...)
+	d := newCase(bytes.Join(lines, nil)).Draft()
+	for _, n := range []string{"1", "2"} {
+		aside := ref
+		aside.Kind, aside.Message = change.KindMessage, "00000000-0000-4000-8000-00000000000"+n
+		if err := d.Apply(repair.Fix{Edit: func(d repair.Editor) error { return d.SetAside(aside) }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := append(lines[0], bytes.Replace(lines[3], []byte(`-000000000002","isS`), []byte(`-000000000000","isS`), 1)...)
+	if got := repair.RecordsOf(d.Case())[0].Data; !bytes.Equal(got, want) {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
