@@ -40,9 +40,6 @@ type Options struct {
 	// Now is the time of the diagnosis and of the next prompt. For fixes it only determines which messages are before
 	// that prompt. The zero time means after everything in the session.
 	Now time.Time
-	// WrongClock means that Now is unreliable: then it only decides whether the session is busy, and the prompt comes
-	// after everything in the session.
-	WrongClock bool
 
 	Version  string // version of the agent that will read the store, such as "1.1.53"; "" for the newest known version
 	Thinking *bool  // whether the model is asked to think; nil to derive it from the session
@@ -55,14 +52,6 @@ type Options struct {
 
 	// AllSettings adds latent findings: those in another version of the agent, or with thinking switched.
 	AllSettings bool
-}
-
-// PromptTime returns the time of the next prompt; the zero time if unknown.
-func (o Options) PromptTime() time.Time {
-	if o.WrongClock {
-		return time.Time{}
-	}
-	return o.Now
 }
 
 // Diagnose returns the findings of a session, in the order of its messages, each with a fix that was tried on

@@ -39,7 +39,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
 	inFuture := func(m record.Message) bool { return render.IsInFuture(&m, o.Now) }
-	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" &&
+	if !asked && !e.Busy && !loaded.InWorkspace && loaded.IndexFault == "" &&
 		change.OnlyFiles(loaded.Stray) && !slices.ContainsFunc(loaded.Messages, inFuture) {
 		e.Stamp = stamp
 	}

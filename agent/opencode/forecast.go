@@ -29,7 +29,7 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 	f := agent.Forecast{Version: p.Version, Thinking: isThinking(loaded, o)}
 	k := s.models.directoryModels(head.Directory)
 	r := render.Render(loaded, render.Settings{
-		Profile: p, Now: o.PromptTime(), Missing: isMissing, CanRead: k.canRead,
+		Profile: p, Now: o.Now, Missing: isMissing, CanRead: k.canRead,
 		Target: k.targetAs(o.Provider),
 	})
 	api := diagnose.ProviderOf(r)

@@ -3,7 +3,6 @@ package mend
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -52,38 +51,36 @@ type Store struct {
 	journal *Journal
 	clock   func() time.Time // the system's, for the age of a stamp
 
-	listFacts *lastList
-	byID      map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
-	pass      *pass                  // of [Store.WithCache]; nil for a new one with each scan
+	lastList *lastList
+	byID     map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
+	pass     *pass                  // of [Store.WithCache]; nil for a new one with each scan
 }
 
-// listFacts has facts about the store and the machine from the list of sessions.
-type listFacts struct {
-	sessions   int    // -1 before the first list
-	newest     string // the newest version of the agent in any of them
-	wrongClock bool   // see [Store.Sessions]; never reset
-}
-
-// A lastList has the facts of the last list. It is safe for concurrent use.
+// A lastList has the facts of the last list of sessions. It is safe for concurrent use.
 type lastList struct {
-	mu sync.Mutex
-	listFacts
+	mu     sync.Mutex
+	count  int    // of its sessions; -1 before the first list
+	newest string // the newest version of the agent in any list
 }
 
-func (l *lastList) get() listFacts {
+// sessions returns the number of sessions, -1 before the first list.
+func (l *lastList) sessions() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.listFacts
+	return l.count
 }
 
-// update evaluates a list of sessions. It returns true when it first finds the machine's clock wrong.
-func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
+// newestVersion returns the newest version of the agent, "" if no session has one.
+func (l *lastList) newestVersion() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sessions, l.newest = len(heads), cmp.Or(l.newest, repair.NewestVersion(heads))
-	news = wrongClock && !l.wrongClock
-	l.wrongClock = l.wrongClock || wrongClock
-	return news
+	return l.newest
+}
+
+func (l *lastList) update(heads []change.Head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count, l.newest = len(heads), cmp.Or(l.newest, repair.NewestVersion(heads))
 }
 
 // Open finds the store. It writes nothing. The error wraps [ErrNoStore] if no store is found; otherwise it comes
@@ -100,7 +97,7 @@ func Open(o Options) (*Store, error) {
 		o.Journal = OpenJournal("")
 	}
 	return &Store{
-		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listFacts: &lastList{listFacts: listFacts{sessions: -1}},
+		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, lastList: &lastList{count: -1},
 	}, nil
 }
 
@@ -130,9 +127,7 @@ func (c *Store) Changeable(ctx context.Context) error { return c.store.Changeabl
 // Reader returns the agent's view of the store, without options, cache and journal.
 func (c *Store) Reader() agent.Reader { return c.store }
 
-// Sessions lists the sessions of the store without their messages, newest first. If many of them are dated in
-// the future, the machine's clock is probably wrong: the store then sends one note, and from then on no
-// message counts as dated in the future.
+// Sessions lists the sessions of the store without their messages, newest first.
 func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	list := c.list
 	if c.pass != nil {
@@ -142,12 +137,7 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	ahead := countFuture(heads, c.opt.Now())
-	if c.listFacts.update(heads, ahead > 0) && c.opt.Note != nil {
-		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, "+
-			"so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with "+
-			"--force.", ahead, len(heads)))
-	}
+	c.lastList.update(heads)
 	return heads, nil
 }
 
@@ -160,37 +150,10 @@ func (c *Store) Forks(ctx context.Context) ([]change.Head, error) {
 	return slices.DeleteFunc(heads, func(h change.Head) bool { return h.Base == "" }), err
 }
 
-// The machine's clock counts as wrong if at least manyAhead sessions are dated in the future, or several that
-// outnumber the sessions of the last month.
-const (
-	month     = 30 * 24 * time.Hour
-	manyAhead = 10
-	clockStep = 2 * time.Minute // the difference between two machines' clocks that is tolerated
-)
-
-// countFuture returns how many sessions are dated in the future; 0 if they are too few to show that the machine's clock
-// is wrong.
-func countFuture(heads []change.Head, now time.Time) int {
-	ahead, recent := 0, 0
-	for i := range heads {
-		used := time.UnixMilli(max(heads[i].Created, heads[i].Updated))
-		switch {
-		case used.After(now.Add(clockStep)):
-			ahead++
-		case used.After(now.Add(-month)):
-			recent++
-		}
-	}
-	if ahead >= manyAhead || ahead > 1 && ahead > recent {
-		return ahead
-	}
-	return 0
-}
-
 func (c *Store) repairOptions() repair.Options {
 	return repair.Options{
-		Now: c.opt.Now(), WrongClock: c.listFacts.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking,
-		Provider: c.opt.Provider, AllSettings: c.opt.AllSettings,
+		Now: c.opt.Now(), Version: c.agentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider,
+		AllSettings: c.opt.AllSettings,
 	}
 }
 

@@ -62,7 +62,7 @@ func (f *Finding) Fixable() bool {
 // sessions of the store, Scan keeps the results for later scans.
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listFacts.get().sessions
+		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.lastList.sessions()
 		p.start(heads)
 		lost := c.salvageLosses()
 		examine := func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }
@@ -197,7 +197,7 @@ func (c *Store) MainSession(ctx context.Context, h change.Head) change.Head {
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
 // the store cannot find one. The error wraps [ErrNoSession] if none exists.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
-	if c.listFacts.get().sessions > 0 { // repairOptions needs one list
+	if c.lastList.sessions() > 0 { // repairOptions needs one list
 		if head, err := c.store.SessionByID(ctx, id); err == nil {
 			return head, nil
 		}
@@ -252,8 +252,6 @@ func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Re
 		return repair.Result{}, err
 	}
 	r = c.withOptions(r)
-	// In a repair for a running agent, Force is not the user's decision.
-	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended)
 	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
 	seen := c.newestEvent()
 	s, err := c.store.Case(ctx, head, r)

@@ -174,8 +174,8 @@ func (p *pass) start(heads []change.Head) {
 	if o.Thinking != nil {
 		thinking = fmt.Sprint(*o.Thinking)
 	}
-	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking,
-		o.Provider, o.AllSettings, o.WrongClock)
+	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t", o.Version, thinking,
+		o.Provider, o.AllSettings)
 	p.heads, p.found, p.changed = heads, make([]*scancache.Result, 0, len(heads)), false
 	p.c.store.Refresh()
 }

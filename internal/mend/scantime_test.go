@@ -1,9 +1,7 @@
 package mend
 
 import (
-	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,27 +32,4 @@ func TestResultValidity(t *testing.T) {
 	b.want("after that time", 1)
 	b.opt.Now = at(2027)
 	b.want("with the clock set back", 1, "R12")
-}
-
-// TestMachineClockIsWrong: if most sessions are dated in the future, the clock of the machine is wrong: one note says
-// so, and no date is a finding.
-func TestMachineClockIsWrong(t *testing.T) {
-	b := futureFixture(t)
-	b.opt.Now = at(2027)
-	ask := damage.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
-	var columns strings.Builder
-	for _, c := range ask("select name from pragma_table_info('session') where name not in ('id', 'time_updated')") {
-		columns.WriteString(", " + c["name"].(string))
-	}
-	for i := range 3 {
-		ask("insert into session (id, time_updated"+columns.String()+") select ?, cast(? as integer)"+columns.String()+" from session where id = ?",
-			fmt.Sprintf("ses_copy%d", i), 4070908800000+i, b.id)
-	}
-	var notes []string
-	b.opt.Note = func(s string) { notes = append(notes, s) }
-	b.want("three of four sessions are dated in 2099", 4)
-	if len(notes) != 1 {
-		t.Errorf("notes: %q, want one", notes)
-	}
-	b.want("again", 4)
 }

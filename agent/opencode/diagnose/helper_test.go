@@ -11,20 +11,19 @@ import (
 
 // Options are the inputs of a diagnosis besides the session.
 type Options struct {
-	Now        time.Time
-	WrongClock bool
-	Held       time.Time
-	Version    string
-	Thinking   *bool
-	CanRead    func(m request.Model, kind string) (reads, known bool)
-	Missing    func(path string) bool
-	Folder     func(path string) string
-	Target     func(m request.Model) render.Target
+	Now      time.Time
+	Held     time.Time
+	Version  string
+	Thinking *bool
+	CanRead  func(m request.Model, kind string) (reads, known bool)
+	Missing  func(path string) bool
+	Folder   func(path string) string
+	Target   func(m request.Model) render.Target
 }
 
 // repair returns the options of the engine, for all settings.
 func (o Options) repair() repair.Options {
-	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking, AllSettings: true}
+	return repair.Options{Now: o.Now, Version: o.Version, Thinking: o.Thinking, AllSettings: true}
 }
 
 func (o Options) environment() Environment {

@@ -101,7 +101,7 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 }
 
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
-	c := &simulation{s: s, request: r, env: e, now: r.PromptTime(), texts: repair.TextsOf(r)}
+	c := &simulation{s: s, request: r, env: e, now: r.Now, texts: repair.TextsOf(r)}
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
