@@ -56,13 +56,13 @@ var writeCases = []writeCase{
 	{verb: "salvage", args: databaseArgs, asks: "Replace the damaged database with the new one?", setup: damageDatabase},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
 	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
-	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session into the journal?", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},
+	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session from", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},
 	{verb: "clean snapshots", args: databaseArgs, asks: "Remove the snapshots from", setup: func(sb sandbox) {
 		if err := os.MkdirAll(filepath.Join(filepath.Dir(otherDatabase(sb)), "snapshot", "gone", "objects"), 0o700); err != nil {
 			sb.Fatal(err)
 		}
 	}},
-	{verb: "clean pages", args: databaseArgs, asks: "Return the free pages of", setup: func(sb sandbox) {
+	{verb: "clean pages", args: databaseArgs, asks: "Remove the free pages from", setup: func(sb sandbox) {
 		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
 	}},
 	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archiveSession},

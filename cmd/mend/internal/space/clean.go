@@ -42,32 +42,42 @@ space of the database is returned to the disk. No other program may have it open
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
 	cmd.AddCommand(
-		cleanAllVerb(env, "events", "Remove the events of OpenCode, a second copy of every session", `OpenCode stores everything a second time, as events, which can be 96 % of its database.
+		cleanAllVerb(env, agent.CleanRequest{Events: true}, &cobra.Command{
+			Use: "events", Short: "Remove the events of OpenCode, a second copy of every session",
+			Long: `OpenCode stores everything a second time, as events, which can be 96 % of its database.
 OpenCode needs them only to synchronise machines, not for prompts, lists, forks or exports.
 Clean events removes all events and leaves their counters.
 
-Events help "mend salvage" to rebuild a damaged database.`, agent.CleanRequest{Events: true}),
+Events help "mend salvage" to rebuild a damaged database.`,
+		}),
 		cleanSessionsVerb(env), cleanImagesVerb(env),
-		cleanAllVerb(env, "snapshots", "Remove the snapshots of projects without sessions", `OpenCode keeps a repository with the files of each project, to undo the changes of a
+		cleanAllVerb(env, agent.CleanRequest{Snapshots: true}, &cobra.Command{
+			Use: "snapshots", Short: "Remove the snapshots of projects without sessions",
+			Long: `OpenCode keeps a repository with the files of each project, to undo the changes of a
 session. It never deletes these repositories, even if all sessions of the project are
 deleted. Clean snapshots removes those of projects without a session in any database or
 JSON tree in OpenCode's data folder.
 
 They are moved, not copied: "mend undo" moves them back, and "mend forget" frees their
-space.`, agent.CleanRequest{Snapshots: true}),
+space.`,
+		}),
 		cleanPagesVerb(env),
 	)
 	return cmd
 }
 
+// nothingToRemove is printed if no store has the requested data.
+const nothingToRemove = "There is nothing to remove. Nothing was changed."
+
 // cleanAllVerb returns the verb that removes the requested data from all stores.
-func cleanAllVerb(env *frame.Env, use, short, long string, request agent.CleanRequest) *cobra.Command {
+func cleanAllVerb(env *frame.Env, request agent.CleanRequest, cmd *cobra.Command) *cobra.Command {
 	var f frame.WriteFlags
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: frame.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runClean(cmd.Context(), env, f, use, func(context.Context, *mend.Store) (agent.CleanRequest, error) { return request, nil })
-		},
+	cmd.Args = frame.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return cleanEach(cmd.Context(), env, f, nothingToRemove, func(c *mend.Store) (*cleaning, error) {
+			request.DryRun = f.DryRun
+			return findRemovable(cmd.Context(), env, c, cmd.Name(), request)
+		})
 	}
 	f.Add(cmd, "")
 	return cmd
@@ -75,7 +85,7 @@ func cleanAllVerb(env *frame.Env, use, short, long string, request agent.CleanRe
 
 func cleanSessionsVerb(env *frame.Env) *cobra.Command {
 	var f frame.WriteFlags
-	var pick selectionFlags
+	var s selection
 	cmd := &cobra.Command{
 		Use:   "sessions [SESSION...]",
 		Short: "Remove sessions by age, by folder or by name",
@@ -87,44 +97,60 @@ others. If a session is shared, its page stays on the web; clean names such sess
   mend clean sessions --folder ~/src/old
   mend clean sessions "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if !pick.any() == (len(names) == 0) {
+			ctx := cmd.Context()
+			if !s.any() == (len(names) == 0) {
 				return frame.Usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
 			}
-			s, err := pick.selection(cmd.Context(), env, names)
-			if err != nil {
+			if err := s.parse(ctx, env, names); err != nil {
 				return err
 			}
-			return runClean(cmd.Context(), env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
-				r.Sessions, err = s.selectSessions(ctx, env, c)
-				return r, err
+			return cleanEach(ctx, env, f, nothingToRemove, func(c *mend.Store) (*cleaning, error) {
+				heads, err := s.sessions(ctx, env, c)
+				if err != nil || len(heads) == 0 {
+					return &cleaning{}, err
+				}
+				return findRemovable(ctx, env, c, "sessions", agent.CleanRequest{Sessions: heads, DryRun: f.DryRun})
 			})
 		},
 	}
 	f.Add(cmd, "")
-	pick.add(cmd)
+	s.add(cmd)
 	return cmd
 }
 
-// selectionFlags select the sessions to clean.
-type selectionFlags struct {
+// A selection has the sessions to clean: the named ones, or else those that the flags select.
+type selection struct {
 	older, folder string
-}
-
-func (p *selectionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions not used since `WHEN`: an age such as 90d, or a date")
-	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of the folders below it")
-}
-
-func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
-
-// A cleanSelection has the sessions to clean: the named ones, or else a selection.
-type cleanSelection struct {
 	mend.Selection
 	named []frame.NamedSession
 }
 
-// selectSessions returns the sessions of a store to clean, and prints why others stay.
-func (s *cleanSelection) selectSessions(ctx context.Context, env *frame.Env, c *mend.Store) ([]change.Head, error) {
+func (s *selection) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.older, "older-than", "", "sessions not used since `WHEN`: an age such as 90d, or a date")
+	cmd.Flags().StringVar(&s.folder, "folder", "", "sessions of the folder `DIR` and of the folders below it")
+}
+
+// any reports whether a flag was given.
+func (s *selection) any() bool { return s.older != "" || s.folder != "" }
+
+// parse parses the flags, and finds the named sessions.
+func (s *selection) parse(ctx context.Context, env *frame.Env, names []string) (err error) {
+	if s.Before, err = frame.ParseWhen("older-than", s.older, time.Now()); err != nil {
+		return err
+	}
+	if s.folder != "" {
+		if s.Folder, err = filepath.Abs(s.folder); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		s.named, err = frame.FindSessions(ctx, env, names)
+	}
+	return err
+}
+
+// sessions returns the sessions of a store to clean, and prints why others stay.
+func (s *selection) sessions(ctx context.Context, env *frame.Env, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
 		if h.StoreID.Same(c.ID()) {
@@ -141,26 +167,9 @@ func (s *cleanSelection) selectSessions(ctx context.Context, env *frame.Env, c *
 	return found, err
 }
 
-// selection returns the sessions selected by flags and names.
-func (p *selectionFlags) selection(ctx context.Context, env *frame.Env, names []string) (s cleanSelection, err error) {
-	now := time.Now()
-	if s.Before, err = frame.ParseWhen("older-than", p.older, now); err != nil {
-		return s, err
-	}
-	if p.folder != "" {
-		if s.Folder, err = filepath.Abs(p.folder); err != nil {
-			return s, err
-		}
-	}
-	if len(names) > 0 {
-		s.named, err = frame.FindSessions(ctx, env, names)
-	}
-	return s, err
-}
-
 func cleanImagesVerb(env *frame.Env) *cobra.Command {
 	var f frame.WriteFlags
-	var pick selectionFlags
+	var s selection
 	cmd := &cobra.Command{
 		Use:   "images [SESSION...]",
 		Short: "Replace images and other large files with a line of text",
@@ -171,67 +180,63 @@ moved to the journal, and "mend undo" restores them.`,
 		Example: `  mend clean images --older-than 30d --dry-run
   mend clean images "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if pick.any() && len(names) > 0 {
+			ctx := cmd.Context()
+			if s.any() && len(names) > 0 {
 				return frame.Usagef("name sessions, or use --older-than and --folder")
 			}
-			s, err := pick.selection(cmd.Context(), env, names)
-			if err != nil {
+			if err := s.parse(ctx, env, names); err != nil {
 				return err
 			}
-			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
-				heads, err := s.selectSessions(cmd.Context(), env, c)
+			const none = "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed."
+			return cleanEach(ctx, env, f, none, func(c *mend.Store) (*cleaning, error) {
+				heads, err := s.sessions(ctx, env, c)
 				if err != nil {
 					return &cleaning{}, err
 				}
-				return findImages(cmd.Context(), env, c, heads)
+				return findImages(ctx, env, c, heads)
 			})
 		},
 	}
 	f.Add(cmd, "")
-	pick.add(cmd)
+	s.add(cmd)
 	return cmd
 }
 
 // findImages finds the images and other files to remove from the sessions of one store. The plan of a session is made
 // again when they are removed.
 func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []change.Head) (x *cleaning, err error) {
-	propose := func(h change.Head) (change.Plan, error) {
+	step := func(h change.Head) frame.Step {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
-		t.Plan.Cause.Title = h.Title
-		return t.Plan, err
-	}
-	stepOf := func(h change.Head, p change.Plan, err error) frame.Step {
-		p.Session = h.ID
-		return frame.Step{Store: c, Plan: p, Name: show.QuotedTitle(h.Title, h.ID), Err: err}
+		t.Plan.Session, t.Plan.Cause.Title = h.ID, h.Title
+		return frame.Step{Store: c, Plan: t.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err}
 	}
 	x = cleaningOf(c)
-	var named []change.Head
+	x.kind = "images"
+	var found []change.Head
 	for _, h := range heads {
-		p, err := propose(h)
-		freed := freedBytes(p)
+		s := step(h)
+		freed := freedBytes(s.Plan)
 		switch {
 		case ctx.Err() != nil:
 			return x, ctx.Err()
-		case err != nil:
-			x.failed = append(x.failed, stepOf(h, p, err))
+		case s.Err != nil:
+			x.failed = append(x.failed, s)
 			continue
 		case freed <= 0:
 			continue
-		case len(named) == 0:
+		case len(found) == 0:
 			env.NextStore(c)
 		}
 		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+show.SessionLine(h), env.Width))
-		env.PrintBound(p.Cause.Bound)
-		named, x.Bytes, x.Sessions = append(named, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
+		env.PrintBound(s.Plan.Cause.Bound)
+		found, x.Bytes, x.Sessions = append(found, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
-	x.n, x.images, x.what = len(named), true, term.Size(x.Bytes)+" of images and other files"
-	if x.n > 0 {
-		env.Say("%s.", x.what)
+	if x.n = len(found); x.n > 0 {
+		env.Say("%s.", removedText([]*cleaning{x}))
 	}
 	x.steps = func(yield func(frame.Step) bool) {
-		for _, h := range named {
-			p, err := propose(h)
-			if (err != nil || freedBytes(p) > 0) && !yield(stepOf(h, p, err)) {
+		for _, h := range found {
+			if s := step(h); (s.Err != nil || freedBytes(s.Plan) > 0) && !yield(s) {
 				return
 			}
 		}
@@ -284,7 +289,7 @@ func findPages(ctx context.Context, env *frame.Env, c *mend.Store) (x *cleaning,
 			env.PrintRows([][]any{partRow(p)}, "  ")
 		}
 	}
-	x.n, x.pages = 1, true
+	x.kind, x.n = "pages", 1
 	x.steps = func(yield func(frame.Step) bool) {
 		yield(frame.Step{Store: c, Name: term.ShortenHome(c.ID().Root), Apply: func(*frame.Batch) (e change.Entry, err error) {
 			x.Before, x.After, err = reclaim(ctx, env, c)
@@ -294,33 +299,16 @@ func findPages(ctx context.Context, env *frame.Env, c *mend.Store) (x *cleaning,
 	return x, nil
 }
 
-// runClean removes the requested data from all stores that have any. what names the data in one word.
-func runClean(ctx context.Context, env *frame.Env, f frame.WriteFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
-	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
-		r, err := request(ctx, c)
-		if err != nil || !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
-			return &cleaning{}, err
-		}
-		r.DryRun = f.DryRun
-		return findRemovable(ctx, env, c, what, r)
-	})
-}
-
 // A cleaning is the removal of data from one store.
 type cleaning struct {
 	cleanedJSON
 	store   *mend.Store
-	what    string       // describes the data in a sentence
-	failed  []frame.Step // steps without a plan
-	partly  bool         // a step failed
+	kind    string // events, sessions, images, snapshots or pages
 	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
-	pages   bool         // only free pages are returned
-	images  bool         // images and other files move into the journal
-	moved   bool         // the data was only moved: "mend forget" frees its space
+	failed  []frame.Step // steps without a plan
 	discard func() error // nil: nothing to discard
-	made    int          // number of entries made
-	first   change.Entry // the first of these entries
+	removed bool         // data was removed
 }
 
 func cleaningOf(c *mend.Store) *cleaning {
@@ -353,94 +341,91 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 			all, steps, j.N = append(all, x), append(steps, x.steps), j.N+x.n
 		}
 	}
-	if j.N += len(j.Failed); j.N == 0 {
-		env.SetAnswers(CleanedAnswer{Cleaned: []cleanedJSON{}})
-		if left == nil {
-			env.Say("%s", none)
-		}
-		return left
+	cleaned := []cleanedJSON{}
+	if j.N += len(j.Failed); j.N > 0 {
+		j.Steps = frame.JoinSteps(steps)
+		left = env.Both(ctx, left, runCleanings(ctx, env, f, j, all))
+	} else if left == nil {
+		env.Say("%s", none)
 	}
-	j.Question, j.Steps = cleanQuestion(all), frame.JoinSteps(steps)
-	j.Ended = func(s frame.Step, e change.Entry, err error) {
-		x := all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.Store })]
-		if err != nil {
-			x.partly = true
-			return
-		}
-		if e.ID == "" {
-			return
-		}
-		if x.made++; x.made == 1 {
-			x.first = e
-		}
-	}
-	j.Done = func(b *frame.Batch) {
-		for _, x := range all {
-			x.finish(ctx, env, b.Made)
-		}
-		if !slices.ContainsFunc(all, func(x *cleaning) bool { return x.made == b.Made }) { // several stores
-			env.Say("Undo all of it: %s", term.Command(show.UndoCommand(b.Done[0], b.Made)))
-		}
-	}
-	left = env.Both(ctx, left, env.Run(ctx, f, j))
-	done := []cleanedJSON{}
 	for _, x := range all {
-		done = append(done, x.cleanedJSON)
+		cleaned = append(cleaned, x.cleanedJSON)
 	}
-	env.SetAnswers(CleanedAnswer{Cleaned: done})
+	env.SetAnswers(CleanedAnswer{Cleaned: cleaned})
 	return left
 }
 
-// cleanQuestion returns the question about all cleanings.
-func cleanQuestion(all []*cleaning) string {
-	if len(all) == 0 {
-		return ""
+// runCleanings asks once, removes the data from all stores, and returns the free space to the disk.
+func runCleanings(ctx context.Context, env *frame.Env, f frame.WriteFlags, j frame.Job, all []*cleaning) error {
+	if len(all) > 0 {
+		from := term.ShortenHome(all[0].Store)
+		if len(all) > 1 {
+			from = term.Count(len(all), "store")
+		}
+		j.Question = fmt.Sprintf("Remove %s from %s?", removedText(all), from)
 	}
+	partly := ""
+	j.Ended = func(s frame.Step, e change.Entry, err error) {
+		if err != nil {
+			partly = "a part of "
+		} else if e.ID != "" {
+			all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.Store })].removed = true
+		}
+	}
+	j.Done = func(b *frame.Batch) {
+		id := b.Done[0].ID
+		if b.Made > 1 {
+			id = mend.OperationOf(b.Done[0])
+		}
+		env.Say("%s %s%s (%s). Undo: %s", term.Good("Removed"), partly, removedText(all), term.Bold(id), term.Command("mend undo "+id))
+		for _, x := range all {
+			if x.removed {
+				x.returnSpace(ctx, env, id)
+			}
+		}
+	}
+	return env.Run(ctx, f, j)
+}
+
+// removedText describes the data of cleanings for a sentence.
+func removedText(all []*cleaning) string {
 	sessions, size := 0, int64(0)
-	what, from := all[0].what, term.ShortenHome(all[0].Store)
 	for _, x := range all {
 		sessions, size = sessions+len(x.Sessions), size+x.Bytes
 	}
-	if len(all) > 1 {
-		from = term.Count(len(all), "store")
+	switch all[0].kind {
+	case "images":
+		return term.Size(size) + " of images and other files of " + term.Count(sessions, "session")
+	case "sessions":
+		return term.Count(sessions, "session")
+	case "pages":
+		return "the free pages"
 	}
-	switch {
-	case all[0].pages:
-		return fmt.Sprintf("Return the free pages of %s to the disk?", from)
-	case all[0].images:
-		return fmt.Sprintf("Move %s of images and other files of %s into the journal?", term.Size(size), term.Count(sessions, "session"))
-	case sessions > 0:
-		what = term.Count(sessions, "session")
-	}
-	return fmt.Sprintf("Remove %s from %s?", what, from)
+	return "the " + all[0].kind
 }
 
-// findRemovable finds the requested data in one store, and shows it.
-func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what string, r agent.CleanRequest) (x *cleaning, err error) {
+// findRemovable finds the requested data in one store, and shows it. kind names the data in one word.
+func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, kind string, r agent.CleanRequest) (x *cleaning, err error) {
 	x = cleaningOf(c)
 	progress, clear := env.ByteProgress("archiving")
 	r.Progress = progress
-	found, err := c.ProposeClean(ctx, what, r)
+	found, err := c.ProposeClean(ctx, kind, r)
 	clear()
 	x.discard = found.Discard
 	if err != nil || len(found.Rows) == 0 {
 		return x, err
 	}
-	x.Rows, x.Bytes, x.Archive, x.Shared = found.Rows, found.Content, found.Packed, found.Shared
+	x.kind, x.Rows, x.Bytes, x.Archive, x.Shared = kind, found.Rows, found.Content, found.Packed, found.Shared
 	for _, h := range r.Sessions {
 		x.Sessions = append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
-	x.what, x.n, x.moved = "the "+what, max(len(found.Plans), 1), r.Snapshots
-	if n := len(r.Sessions); n > 0 {
-		x.what = term.Count(n, "session")
+	if x.n = len(found.Plans); x.n == 0 {
+		x.n = max(len(r.Sessions), 1)
 	}
-	if len(found.Plans) == 0 {
-		x.n = len(r.Sessions)
-	}
-	printFound(env, c, what, r, found)
+	printFound(env, c, kind, r, found)
 	x.steps = frame.PlannedSteps(c, term.ShortenHome(c.ID().Root), func(each func(change.Plan) error) (err error) {
 		if r.Each = each; len(found.Plans) == 0 {
-			_, err = c.ProposeClean(ctx, what, r)
+			_, err = c.ProposeClean(ctx, kind, r)
 		}
 		for _, p := range found.Plans {
 			err = cmp.Or(err, each(p))
@@ -450,22 +435,10 @@ func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what stri
 	return x, nil
 }
 
-// finish prints what was removed. It returns the free pages to the file system, or prints why it cannot. For data that
-// was only moved, it prints how to free the space. total is the number of entries made in all stores.
-func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
-	if x.made == 0 {
-		return
-	}
-	what, id := x.what, x.first.ID
-	if x.partly && !x.images {
-		what = "a part of " + what
-	}
-	var undo term.Text
-	if x.made == 1 || x.made == total { // this undo reverts no other store
-		undo = term.Sprintf(" Undo: %s", term.Command(show.UndoCommand(x.first, x.made)))
-	}
-	env.Say("%s %s (%s).%s", term.Good("Removed"), what, term.Bold(id), undo)
-	if x.moved {
+// returnSpace returns the free pages to the file system, or prints why it cannot. For data that was only moved by the
+// repair with this id, it prints how to free the space.
+func (x *cleaning) returnSpace(ctx context.Context, env *frame.Env, id string) {
+	if x.kind == "snapshots" {
 		env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
 		return
 	}
@@ -477,10 +450,10 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env, total int) {
 }
 
 // printFound prints the data that would be removed.
-func printFound(env *frame.Env, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
+func printFound(env *frame.Env, c *mend.Store, kind string, r agent.CleanRequest, found agent.Cleaned) {
 	env.NextStore(c)
 	env.PrintRows(show.SessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
-	archive, where := "", "of "+what
+	archive, where := "", "of "+kind
 	if found.Packed > 0 {
 		archive = fmt.Sprintf("; the archive, from which undo restores them, takes %s", term.Size(found.Packed))
 	}
