@@ -75,8 +75,6 @@ shown, and nothing that was added later.`,
 type erasure struct {
 	ids     []string     // of the repairs whose data is removed
 	size    int64        // of the records before and after these repairs
-	text    string       // " of TITLE" if these repairs are all of one session
-	session string       // of the first of these repairs
 	files   []change.Ref // the user's files that these repairs moved away, without those moved back
 	states  []keep.State // copies of sessions
 	damaged []string     // files with copies that were set aside as damaged
@@ -95,15 +93,13 @@ func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry)
 		if !wanted(e) {
 			continue
 		}
-		switch {
-		case len(x.ids) == 0:
-			x.session, x.text = e.Session, " of "+show.QuotedTitle(e.Cause.Title, e.Session)
-		case x.session != e.Session:
-			x.text = ""
-		}
 		x.ids = append(x.ids, e.ID)
 		for _, o := range e.Ops {
-			x.size += sizeOf(o.Pre) + sizeOf(o.Post)
+			for _, d := range []*change.Digest{o.Pre, o.Post} {
+				if d != nil {
+					x.size += d.Size
+				}
+			}
 			if o.Ref.Kind == change.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
 				x.files = append(x.files, o.Ref)
 			}
@@ -137,6 +133,7 @@ type damagedJSON struct {
 	Bytes int64 `json:"bytes"`
 }
 
+// runForget erases the data of a repair, of a session or of a damaged file.
 func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, copies bool) error {
 	damaged := frame.DamagedCopies(env, time.Now())
 	if len(damaged) > 0 && !f.DryRun { // opening the copies first transfers the readable ones of these files
@@ -150,24 +147,79 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 		return x.run(ctx, env, f)
 	}
 	q, s, err := frame.FindSessionOrRepair(ctx, env, name)
-	switch isRepair := err == nil && q != nil; {
-	case isRepair && copies:
-		return frame.Usagef("--copies needs a session, and %s is a repair", name)
-	case isRepair:
-		err = x.add(env, *q, hasTexts)
-	case err == nil:
-		x, err = erasureOf(ctx, env, s, copies)
-		x.damaged = damaged
+	switch {
 	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0:
-		err = fail.WithHint(err, "a damaged file may have a copy of it: mend forget "+filepath.Base(damaged[0]))
-	}
-	if err != nil {
+		return fail.WithHint(err, "a damaged file may have a copy of it: mend forget "+filepath.Base(damaged[0]))
+	case err != nil:
 		return err
+	case q != nil && copies:
+		return frame.Usagef("--copies needs a session, and %s is a repair", name)
+	case q != nil:
+		err = x.add(env, *q, hasTexts)
+	default:
+		x.damaged = damaged
+		if !copies {
+			err = x.add(env, journal.Query{Session: s.ID, Agent: s.StoreID.Agent}, hasTexts)
+		}
+		if err == nil {
+			err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+				x.states, err = k.States(keep.Query{Session: s.ID, Agent: s.StoreID.Agent})
+				return err
+			})
+		}
 	}
-	if err := x.run(ctx, env, f); err != nil || f.DryRun || q != nil || copies {
+	if err == nil {
+		err = x.run(ctx, env, f)
+	}
+	if err != nil || f.DryRun || q != nil || copies {
 		return err
 	}
 	return noteArchives(env)
+}
+
+// runGC erases the undo data of all repairs that began before a time, and the copies that thinning with that limit
+// removes.
+func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags) (err error) {
+	var x erasure
+	if x.before, err = frame.ParseWhen("older-than", older, time.Now()); err != nil {
+		return err
+	}
+	old, err := env.Opt.Journal.Old(x.before)
+	if err != nil {
+		return err
+	}
+	store, err := env.NamedStore()
+	if err != nil {
+		return err
+	}
+	c, err := frame.LoadSettings(nil)
+	if err != nil {
+		return err
+	}
+	err = x.add(env, journal.Query{IDs: show.NonNil(old), Agent: env.AgentName, Store: store}, func(e change.Entry) bool {
+		if e.KeepsFiles() {
+			x.held = append(x.held, e.ID)
+		}
+		return !e.KeepsFiles()
+	})
+	if err != nil {
+		return err
+	}
+	p := frame.KeepPolicy(c)
+	p.Before, p.Of.Agent = x.before, env.AgentName
+	if store != nil {
+		p.Of.Store = store.Same
+	} else if env.AgentName == "" {
+		x.damaged = frame.DamagedCopies(env, x.before) // they may have copies of any session
+	}
+	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		x.states, err = k.Old(p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return x.run(ctx, env, f)
 }
 
 // run shows the data to erase, asks, and erases it.
@@ -182,13 +234,18 @@ func (x *erasure) run(ctx context.Context, env *frame.Env, f frame.WriteFlags) e
 	switch {
 	case f.DryRun:
 		env.Say("%s", map[bool]string{true: "There is nothing to delete.", false: "Dry run: nothing was erased."}[empty])
-		x.answer(env)
+		states := []show.KeptStateJSON{}
+		for i := range x.states {
+			states = append(states, show.KeptState(&x.states[i]))
+		}
+		env.SetAnswer("repairs", show.EntriesJSON(slices.Collect(env.Entries(x.ids))))
+		env.SetAnswer("copies", len(states))
+		env.SetAnswer("states", states)
 		return nil
-	case empty:
-		return x.erase(ctx, env) // a killed forget may have left data
-	}
-	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
-		return err
+	case !empty: // otherwise a killed forget may have left data
+		if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
+			return err
+		}
 	}
 	return x.erase(ctx, env)
 }
@@ -210,31 +267,6 @@ func noteArchives(env *frame.Env) error {
 	return nil
 }
 
-// answer sets the JSON answer of a dry run.
-func (x *erasure) answer(env *frame.Env) {
-	states := []show.KeptStateJSON{}
-	for i := range x.states {
-		states = append(states, show.KeptState(&x.states[i]))
-	}
-	env.SetAnswer("repairs", show.EntriesJSON(slices.Collect(env.Entries(x.ids))))
-	env.SetAnswer("copies", len(states))
-	env.SetAnswer("states", states)
-}
-
-// erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
-func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
-	if !copies {
-		if err = x.add(env, journal.Query{Session: s.ID, Agent: s.StoreID.Agent}, hasTexts); err != nil {
-			return x, err
-		}
-	}
-	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
-		x.states, err = k.States(keep.Query{Session: s.ID, Agent: s.StoreID.Agent})
-		return err
-	})
-	return x, err
-}
-
 // print shows what would be erased: repairs, files of the user, copies by store, and damaged files. It also prints what
 // becomes impossible.
 func (x *erasure) print(env *frame.Env) {
@@ -246,65 +278,40 @@ func (x *erasure) print(env *frame.Env) {
 		rows = append(rows, []any{"a file of yours", r})
 	}
 	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
+	copies := int64(0) // size of all copies
 	for i := 0; i < len(x.states); {
 		s, n, size := x.states[i], 0, int64(0)
 		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
 			n, size = n+1, size+x.states[i].Size
 		}
+		title := ""
+		if x.before.IsZero() { // they are copies of one session
+			title = show.QuotedTitle(s.Title, s.Session)
+		}
 		rows = append(rows, []any{
-			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), x.titleOf(s),
+			term.Bold(keptCopies(n)), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), title,
 		})
+		copies += size
 	}
 	for _, path := range x.damaged {
 		rows = append(rows, []any{"a damaged file with copies", term.ShortenHome(path)})
 	}
 	env.PrintRows(rows, "")
-	env.Say("%s", x.harm())
-}
-
-// titleOf returns the title of a copy's session, if all copies are of one session.
-func (x *erasure) titleOf(s keep.State) string {
-	if x.before.IsZero() {
-		return show.QuotedTitle(s.Title, s.Session)
-	}
-	return ""
-}
-
-// harm describes what becomes impossible once x is erased.
-func (x *erasure) harm() string {
-	var parts []string
 	if n := len(x.ids); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), x.text, term.Size(x.size)))
-		if n := len(x.files); n > 0 {
-			parts = append(parts, term.Count(n, "file")+" of yours, listed above, will be deleted for good.")
-		}
+		env.Say("%s (%s) can no longer be undone after this.", term.Count(n, "repair"), term.Size(x.size))
+	}
+	if n := len(x.files); n > 0 {
+		env.Say("%s of yours, listed above, will be deleted for good.", term.Count(n, "file"))
 	}
 	if n := len(x.states); n > 0 {
-		size := int64(0)
-		for _, s := range x.states {
-			size += s.Size
-		}
-		what := term.CountWords(n, "kept copy", "kept copies")
-		if title := x.titleOf(x.states[0]); title != "" {
-			what += " of " + title
-		}
-		parts = append(parts, fmt.Sprintf("%s (%s) can no longer be restored after this.", what, term.Size(size)))
-		if !x.before.IsZero() {
-			parts = append(parts, "The newest complete copy of each session stays.")
-		}
+		env.Say("%s (%s) can no longer be restored after this.", keptCopies(n), term.Size(copies))
 	}
-	if n := len(x.damaged); n > 0 {
-		parts = append(parts, term.CountWords(n, "damaged keep.db that was set aside will be deleted, too.", "damaged keep.db that were set aside will be deleted, too."))
+	if len(x.states) > 0 && !x.before.IsZero() {
+		env.Say("The newest complete copy of each session stays.")
 	}
-	return strings.Join(parts, " ")
 }
 
-func sizeOf(d *change.Digest) int64 {
-	if d == nil {
-		return 0
-	}
-	return d.Size
-}
+func keptCopies(n int) string { return term.CountWords(n, "kept copy", "kept copies") }
 
 // erase erases exactly x, and no copy that was made later, and mend's files that no repair needs. If it is killed, the
 // next forget completes it, see [frame.Sweep].
@@ -330,7 +337,10 @@ func (x *erasure) erase(ctx context.Context, env *frame.Env) (err error) {
 	env.SetAnswers(freedAnswer{freed.Entries, freed.Images, freed.Bytes, show.NonNil(freed.SharedWith), show.NonNil(x.held)})
 	switch {
 	case len(x.ids) > 0:
-		printFreed(env, freed)
+		env.Printf("%s the undo data of %s: %s, %s.\n", term.Good("Deleted"), term.Count(freed.Entries, "repair"), term.Count(freed.Images, "image"), term.Size(freed.Bytes))
+		if len(freed.SharedWith) > 0 {
+			env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(freed.SharedWith, ", "))
+		}
 	case left > 0:
 		env.Say("%s %s of files that no repair needs any more.", term.Good("Deleted"), term.Size(left))
 	case err == nil && len(x.states)+len(x.damaged) == 0:
@@ -339,8 +349,14 @@ func (x *erasure) erase(ctx context.Context, env *frame.Env) (err error) {
 	return fail.Worst(copies, err)
 }
 
+// eraseCopies erases the copies that were shown, and removes the damaged files. The readable copies of these were
+// transferred when the copies were opened.
 func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
 	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		now, err := k.States(keep.Query{}) // the file may have been created again
+		if err != nil {
+			return err
+		}
 		type key struct {
 			store   change.StoreID
 			session string
@@ -351,92 +367,24 @@ func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
 		for _, s := range x.states {
 			shown[keyOf(s)] = true
 		}
-		now, err := k.States(keep.Query{}) // the file may have been created again
-		if err != nil {
-			return err
-		}
 		freed, err := k.Forget(ctx, slices.DeleteFunc(now, func(s keep.State) bool { return !shown[keyOf(s)] }))
 		if err != nil {
 			return err
 		}
 		env.SetAnswer("copies", freed.States)
 		if freed.States > 0 {
-			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+			env.Say("%s %s (%s).", term.Good("Erased"), keptCopies(freed.States), term.Size(freed.Bytes))
 		}
-		return removeDamaged(env, x.damaged)
-	})
-}
-
-func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags) error {
-	before, err := frame.ParseWhen("older-than", older, time.Now())
-	if err != nil {
-		return err
-	}
-	x, err := erasureBefore(ctx, env, before)
-	if err != nil {
-		return err
-	}
-	return x.run(ctx, env, f)
-}
-
-// erasureBefore returns the undo data of all repairs that began before a time, and the copies that thinning with that
-// limit removes.
-func erasureBefore(ctx context.Context, env *frame.Env, before time.Time) (x erasure, err error) {
-	x.before = before
-	old, err := env.Opt.Journal.Old(before)
-	if err != nil {
-		return x, err
-	}
-	store, err := env.NamedStore()
-	if err != nil {
-		return x, err
-	}
-	c, err := frame.LoadSettings(nil)
-	if err != nil {
-		return x, err
-	}
-	err = x.add(env, journal.Query{IDs: show.NonNil(old), Agent: env.AgentName, Store: store}, func(e change.Entry) bool {
-		if e.KeepsFiles() {
-			x.held = append(x.held, e.ID)
+		size, err := keep.RemoveDamaged(x.damaged)
+		if err != nil {
+			return fmt.Errorf("removing damaged copies: %w", err)
 		}
-		return !e.KeepsFiles()
+		for _, path := range x.damaged {
+			env.Say("%s %s.", term.Good("Deleted"), term.ShortenHome(path))
+		}
+		if len(x.damaged) > 0 {
+			env.SetAnswer("damaged", damagedJSON{len(x.damaged), size})
+		}
+		return nil
 	})
-	if err != nil {
-		return x, err
-	}
-	p := frame.KeepPolicy(c)
-	p.Before, p.Of.Agent = before, env.AgentName
-	if store != nil {
-		p.Of.Store = store.Same
-	} else if env.AgentName == "" {
-		x.damaged = frame.DamagedCopies(env, before) // they may have copies of any session
-	}
-	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
-		x.states, err = k.Old(p)
-		return err
-	})
-	return x, err
-}
-
-func printFreed(env *frame.Env, f journal.Freed) {
-	env.Printf("%s the undo data of %s: %s, %s.\n", term.Good("Deleted"), term.Count(f.Entries, "repair"), term.Count(f.Images, "image"), term.Size(f.Bytes))
-	if len(f.SharedWith) > 0 {
-		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(f.SharedWith, ", "))
-	}
-}
-
-// removeDamaged removes damaged files with copies that were set aside. Their readable copies were transferred
-// when the copies were opened.
-func removeDamaged(env *frame.Env, paths []string) error {
-	size, err := keep.RemoveDamaged(paths)
-	if err != nil {
-		return fmt.Errorf("removing damaged copies: %w", err)
-	}
-	for _, path := range paths {
-		env.Say("%s %s.", term.Good("Deleted"), term.ShortenHome(path))
-	}
-	if len(paths) > 0 {
-		env.SetAnswer("damaged", damagedJSON{len(paths), size})
-	}
-	return nil
 }
