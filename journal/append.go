@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -37,10 +38,10 @@ func (j *Journal) Begin(p change.Plan, s change.Staged) (e change.Entry, err err
 	if err := j.cleanUpStaging(); err != nil {
 		return change.Entry{}, err
 	}
-	b := j.newBatch(j.head.begun+1, j.opts.batchSize)
+	b := batch{j: j, entry: j.head.begun + 1, limit: j.opts.batchSize}
 	ev, err := b.newBeginEvent(p, s)
 	if err == nil {
-		err = b.commit("begin", ev, indexedEntries(ev)...)
+		err = b.commit("begin", ev, ev)
 	}
 	switch {
 	case errors.Is(err, ErrUnsure):
@@ -53,7 +54,8 @@ func (j *Journal) Begin(p change.Plan, s change.Staged) (e change.Entry, err err
 
 // newBeginEvent adds the blobs of a new entry to the batch and returns its begin event.
 func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
-	infos, ops, err := b.ops(s.Ops)
+	infos := change.InfosOf(s.Ops)
+	ops, err := b.ops(s.Ops, infos)
 	if err != nil {
 		return nil, err
 	}
@@ -94,38 +96,32 @@ func mtimes(ops []change.Op) []int64 {
 	return all
 }
 
-// indexedEntries returns the entries under which the bucket "entries" lists a begin event: its own entry and
-// those that it reverts. The finish event is listed under the same entries.
-func indexedEntries(begin *event) []uint64 {
-	entries := []uint64{begin.Entry}
-	seen := map[uint64]bool{}
-	for _, seq := range begin.revertedEntries() {
-		if !seen[seq] {
-			seen[seq] = true
-			entries = append(entries, seq)
-		}
-	}
-	return entries
+// An indexKey is a key in a derived bucket that an event adds. Its value is empty.
+type indexKey struct {
+	bucket string
+	key    []byte
 }
 
-// relatedEntries returns the entries up to newest under which the bucket "entries" lists an event. begin is the
-// begin event of the entry that a finish event belongs to.
-func relatedEntries(ev, begin *event, newest uint64) (entries []uint64) {
+// indexKeys returns the keys that event seq adds to the buckets "bysession" and "entries". begin is the begin event of
+// the entry of a begin or finish event.
+func indexKeys(seq uint64, ev, begin *event) (keys []indexKey) {
+	var entries []uint64
 	switch ev.Kind {
-	case kindBegin:
-		return indexedEntries(ev)
-	case kindFinish:
-		return indexedEntries(begin)
+	case kindBegin, kindFinish:
+		entries = append([]uint64{ev.Entry}, begin.revertedEntries()...)
 	case kindResolve:
-		return []uint64{ev.Entry}
-	default:
-		for _, s := range ev.Entries {
-			for entry := s[0]; entry <= min(s[1], newest); entry++ {
-				entries = append(entries, entry)
-			}
-		}
-		return entries
+		entries = []uint64{ev.Entry}
+	case kindGC, kindForget:
+		entries = ev.erasedEntries()
 	}
+	if ev.Kind == kindBegin {
+		keys = append(keys, indexKey{bucketBySession, sessionKey(ev.Begin.Session, ev.Entry)})
+	}
+	slices.Sort(entries)
+	for _, entry := range slices.Compact(entries) {
+		keys = append(keys, indexKey{bucketEntries, boltfile.U64(entry, seq)})
+	}
+	return keys
 }
 
 // Finish writes the outcome of a pending entry: committed, aborted or conflicted. The returned entry has the
@@ -140,11 +136,11 @@ func (j *Journal) Finish(e change.Entry, o change.Outcome) (done change.Entry, e
 	if !ev.Finish.valid() {
 		return change.Entry{}, fmt.Errorf("%q is not a final state", o.State)
 	}
-	b := j.newBatch(st.seq, math.MaxInt)
+	b := batch{j: j, entry: st.seq, limit: math.MaxInt}
 	if ev.Finish.Text, err = b.text(encodeOutcome(o)); err != nil {
 		return change.Entry{}, err
 	}
-	if err := b.commit("finish", ev, indexedEntries(st.begin)...); err != nil {
+	if err := b.commit("finish", ev, st.begin); err != nil {
 		return change.Entry{}, err
 	}
 	done, err = j.readHead(st.seq)
@@ -174,7 +170,7 @@ func (j *Journal) Resolve(e change.Entry, how, by string) (done change.Entry, er
 		d.By = seq
 	}
 	err = j.update("resolve", func(w *writer) error {
-		return w.event(j, &event{Kind: kindResolve, Entry: st.seq, Resolve: d}, st.seq)
+		return w.event(j, &event{Kind: kindResolve, Entry: st.seq, Resolve: d}, nil)
 	})
 	if err != nil {
 		return change.Entry{}, err
@@ -197,6 +193,56 @@ func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, 
 	return st, nil
 }
 
+// A writer is one transaction that can append events.
+type writer struct {
+	*boltfile.Tx
+	head head
+}
+
+// update runs fn in one transaction, see [boltfile.File.Update].
+func (j *Journal) update(what string, fn func(*writer) error) error {
+	return j.file.Update(what, func(tx *boltfile.Tx) error { return fn(&writer{tx, j.head}) })
+}
+
+// event sets the time and the totals of an event, appends it to the chain, and indexes it, see [indexKeys].
+func (w *writer) event(j *Journal, ev, begin *event) error {
+	now := j.opts.Now()
+	ev.Sec, ev.Nsec = now.Unix(), int64(now.Nanosecond())
+	ev.Begun, ev.Pending = w.head.begun, w.head.pending
+	ev.Actor = j.opts.Actor
+	var err error
+	switch ev.Kind {
+	case kindBegin:
+		ev.Begun, ev.Pending = ev.Begun+1, ev.Pending+1
+		err = w.Put(bucketPending, boltfile.U64(ev.Entry), nil)
+	case kindFinish:
+		ev.Pending--
+		err = w.Del(bucketPending, boltfile.U64(ev.Entry))
+	default:
+	}
+	if err != nil {
+		return err
+	}
+	seq, before := w.head.seq+1, w.head.hash
+	if w.head.seq == 0 {
+		before = genesis(j.id)
+	}
+	b, sum, err := encodeEvent(seq, before, ev)
+	if err != nil {
+		return err
+	}
+	if err := w.Put(bucketEvents, boltfile.U64(seq), b); err != nil {
+		return err
+	}
+	w.head = head{seq: seq, hash: sum, begun: ev.Begun, pending: ev.Pending}
+	for _, k := range indexKeys(seq, ev, begin) {
+		if err := w.Put(k.bucket, k.key, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A batch collects the blobs and references of one entry, and writes them in transactions of bounded size. All
 // but the last transaction set markStaging, so that blobs left by a crash are removed later.
 type batch struct {
@@ -206,10 +252,6 @@ type batch struct {
 	values []boltfile.Value
 	size   int  // approximate size of values in the file
 	staged bool // markStaging was written
-}
-
-func (j *Journal) newBatch(entry uint64, limit int) *batch {
-	return &batch{j: j, entry: entry, limit: limit}
 }
 
 // put adds a value. It writes the batch first if the value would make it too large.
@@ -258,9 +300,8 @@ func (b *batch) flush() error {
 	return err
 }
 
-// commit writes the rest of the batch and the event in one transaction, and lists the event under the given
-// entries.
-func (b *batch) commit(what string, ev *event, entries ...uint64) error {
+// commit writes the rest of the batch and the event in one transaction. begin is the begin event of the entry.
+func (b *batch) commit(what string, ev, begin *event) error {
 	return b.j.update(what, func(w *writer) error {
 		if err := w.PutAll(b.values); err != nil {
 			return err
@@ -270,7 +311,7 @@ func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 				return err
 			}
 		}
-		return w.event(b.j, ev, entries...)
+		return w.event(b.j, ev, begin)
 	})
 }
 
@@ -282,47 +323,33 @@ func (b *batch) drop() error {
 	return b.j.file.CleanUp(b.j.cleanUpStaging)
 }
 
-// ops adds the images and the lists of ops. It returns the ops without images, and the hashes of the lists.
-func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err error) {
-	infos = change.InfosOf(ops)
-	if err := b.images(infos, ops); err != nil {
-		return nil, nil, err
+// ops adds the images of the ops, and the lists of infos. It returns the hashes of the lists.
+func (b *batch) ops(ops []change.Op, infos []change.OpInfo) (lists []hash, err error) {
+	images := map[hash][]byte{}
+	for i, o := range ops {
+		if o.Pre != nil {
+			images[infos[i].Pre.SHA256] = o.Pre.Data
+		}
+		if o.Post != nil {
+			images[infos[i].Post.SHA256] = o.Post.Data
+		}
+	}
+	// In the order of their keys, each transaction reads and writes few pages, however many the journal has.
+	inOrder := slices.SortedFunc(maps.Keys(images), func(x, y hash) int { return bytes.Compare(x[:], y[:]) })
+	for _, h := range inOrder {
+		if err := b.blob(blobImage, h, images[h]); err != nil {
+			return nil, err
+		}
 	}
 	for part := range slices.Chunk(infos, maxOpsPerList) {
 		list := encodeOps(part)
 		h := hash(sha256.Sum256(list))
 		if err := b.blob(blobOps, h, list); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		lists = append(lists, h)
 	}
-	return infos, lists, nil
-}
-
-// images adds the images of the ops. It adds them in the order of their keys, so that each transaction reads and
-// writes few pages, however many the journal has.
-func (b *batch) images(infos []change.OpInfo, ops []change.Op) error {
-	type item struct {
-		digest *change.Digest
-		image  *change.Image
-	}
-	items := make([]item, 0, len(ops))
-	for i, o := range ops {
-		if o.Pre != nil {
-			items = append(items, item{infos[i].Pre, o.Pre})
-		}
-		if o.Post != nil {
-			items = append(items, item{infos[i].Post, o.Post})
-		}
-	}
-	slices.SortFunc(items, func(x, y item) int { return bytes.Compare(x.digest.SHA256[:], y.digest.SHA256[:]) })
-	items = slices.CompactFunc(items, func(x, y item) bool { return x.digest.SHA256 == y.digest.SHA256 })
-	for _, it := range items {
-		if err := b.blob(blobImage, it.digest.SHA256, it.image.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lists, nil
 }
 
 // text adds free text and returns its hash, or nil for nil data.

@@ -122,6 +122,16 @@ func (ev *event) erases(entry uint64) bool {
 	return false
 }
 
+// erasedEntries returns the entries that a gc or forget event names.
+func (ev *event) erasedEntries() (entries []uint64) {
+	for _, s := range ev.Entries {
+		for entry := s[0]; entry <= s[1]; entry++ {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
 // revertedEntries returns the entries that a begin event reverts completely.
 func (ev *event) revertedEntries() []uint64 {
 	if b := ev.Begin; b != nil && !b.Partial && b.isUndo() {

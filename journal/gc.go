@@ -170,10 +170,9 @@ func (j *Journal) prepareErasing() error {
 // the blobs that no other entry needs.
 func (j *Journal) erase(ctx context.Context, kind eventKind, all []uint64, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
-	entries := relatedEntries(ev, nil, j.head.begun)
 	err := j.update(string(kind), func(w *writer) error {
 		err := errors.Join(
-			w.event(j, ev, entries...),
+			w.event(j, ev, nil),
 			w.Put(bucketMeta, []byte(markErasing), boltfile.U64(w.head.seq)))
 		if kind == kindForget {
 			err = errors.Join(err, w.Put(bucketMeta, []byte(markCompact), []byte{1}))
@@ -183,7 +182,7 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []uint64, freed
 	if err != nil {
 		return err
 	}
-	freed.Entries = len(entries)
+	freed.Entries = len(ev.erasedEntries())
 	return j.finishErasing(ctx, freed)
 }
 
@@ -198,19 +197,19 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	if err != nil {
 		return err
 	}
-	rel := releaser{ctx: ctx, j: j, freed: freed, users: map[uint64]bool{}}
 	var refs []blobRef
-	for _, entry := range relatedEntries(ev, nil, j.head.begun) {
+	for _, entry := range ev.erasedEntries() {
 		more, err := j.erasedRefs(entry, ev.Kind)
 		if err != nil {
 			return err
 		}
 		refs = append(refs, more...)
 	}
-	if err := rel.release(refs); err != nil {
+	users := map[uint64]bool{}
+	if err := j.release(ctx, refs, freed, users); err != nil {
 		return err
 	}
-	for entry := range rel.users {
+	for entry := range users {
 		if !ev.erases(entry) {
 			freed.SharedWith = append(freed.SharedWith, IDOf(entry))
 		}
@@ -239,43 +238,35 @@ func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
 	return refs, nil
 }
 
-// A releaser removes references, and the blobs without any reference left.
-type releaser struct {
-	ctx   context.Context
-	j     *Journal
-	freed *Freed
-	users map[uint64]bool // entries that still need one of the blobs; may be nil
-}
-
-// release removes the references in transactions of bounded size. Blobs and references are consistent after each
-// transaction.
-func (r *releaser) release(refs []blobRef) error {
+// release removes references, and the blobs without any reference left, in transactions of bounded size. Blobs and
+// references are consistent after each transaction. It adds the entries that still need one of the blobs to users.
+func (j *Journal) release(ctx context.Context, refs []blobRef, freed *Freed, users map[uint64]bool) error {
 	for len(refs) > 0 {
-		if err := r.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		now, left := Freed{}, refs
-		err := r.j.update("release", func(w *writer) error {
-			for {
-				ref := left[0]
-				left = left[1:]
-				if err := r.releaseRef(w, ref, &now); err != nil || len(left) == 0 || w.Written >= r.j.opts.batchSize {
+		done, now := 0, Freed{}
+		err := j.update("release", func(w *writer) error {
+			for done < len(refs) && (done == 0 || w.Written < j.opts.batchSize) {
+				if err := w.release(refs[done], &now, users); err != nil {
 					return err
 				}
+				done++
 			}
+			return nil
 		})
 		if err != nil {
 			return err
 		}
-		refs = left
-		r.freed.Images += now.Images
-		r.freed.Bytes += now.Bytes
+		refs = refs[done:]
+		freed.Images += now.Images
+		freed.Bytes += now.Bytes
 	}
 	return nil
 }
 
-// releaseRef removes one reference, and the blob if that was its last reference.
-func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
+// release removes one reference, and the blob if that was its last reference.
+func (w *writer) release(ref blobRef, freed *Freed, users map[uint64]bool) error {
 	if err := w.Del(bucketRefs, ref.key(ref.entry)); err != nil {
 		return err
 	}
@@ -288,9 +279,7 @@ func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
 		if err != nil {
 			return err
 		}
-		if r.users != nil {
-			r.users[other] = true
-		}
+		users[other] = true
 	}
 	if len(others) > 0 {
 		return nil
@@ -308,4 +297,70 @@ func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
 	}
 	freed.Images++
 	return nil
+}
+
+// markNumber returns the number in a mark, and whether the mark is set.
+func (j *Journal) markNumber(name string) (uint64, bool, error) {
+	v, ok, err := j.file.Mark(name)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	n, ok := boltfile.SplitU64(v, 1)
+	if !ok {
+		return 0, false, damageError("mark %s is %x", name, v)
+	}
+	return n[0], true, nil
+}
+
+func (j *Journal) unmark(name string) error {
+	return j.update("unmark "+name, func(w *writer) error { return w.Del(bucketMeta, []byte(name)) })
+}
+
+// cleanUp finishes interrupted work: it removes the blobs of an entry without a begin event and the
+// blobs that a gc or forget has released, and compacts the file after a forget.
+func (j *Journal) cleanUp() error {
+	ctx := context.Background()
+	if err := j.cleanUpStaging(); err != nil {
+		return err
+	}
+	if _, ok, err := j.file.Mark(markErasing); err != nil {
+		return err
+	} else if ok {
+		if err := j.snap().CheckStructure(buckets); err != nil {
+			return err
+		}
+		if err := j.finishErasing(ctx, new(Freed)); err != nil {
+			return err
+		}
+	}
+	if _, ok, err := j.file.Mark(markCompact); err != nil || !ok {
+		return err
+	}
+	return j.file.Compact(ctx, markCompact)
+}
+
+// cleanUpStaging removes the blobs of an entry without a begin event.
+func (j *Journal) cleanUpStaging() error {
+	entry, ok, err := j.markNumber(markStaging)
+	if err != nil || !ok {
+		return err
+	}
+	if err := j.snap().CheckStructure(buckets); err != nil {
+		return err
+	}
+	var refs []blobRef
+	err = j.snap().Scan(bucketRefs, nil, nil, func(it boltfile.Item) error {
+		r, e, err := splitRef(it.Key)
+		if err == nil && e == entry {
+			refs = append(refs, blobRef{r, e})
+		}
+		return err
+	})
+	if err == nil {
+		err = j.release(context.Background(), refs, new(Freed), map[uint64]bool{})
+	}
+	if err != nil {
+		return err
+	}
+	return j.unmark(markStaging)
 }

@@ -329,14 +329,13 @@ func (j *Journal) Ops(e change.Entry) (ops []change.Op, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := imageReader{j: j, have: map[hash][]byte{}}
 	ops = make([]change.Op, len(infos))
 	for i, o := range infos {
 		ops[i].Ref = o.Ref
-		if ops[i].Pre, err = r.image(o.Pre); err != nil {
+		if ops[i].Pre, err = j.image(o.Pre); err != nil {
 			return nil, err
 		}
-		if ops[i].Post, err = r.image(o.Post); err != nil {
+		if ops[i].Post, err = j.image(o.Post); err != nil {
 			return nil, err
 		}
 		if times := st.begin.Begin.Times; ops[i].Pre != nil && len(times) == len(infos) {
@@ -346,23 +345,14 @@ func (j *Journal) Ops(e change.Entry) (ops []change.Op, err error) {
 	return ops, nil
 }
 
-// An imageReader reads images; equal images are read once.
-type imageReader struct {
-	j    *Journal
-	have map[hash][]byte
-}
-
-func (r imageReader) image(d *change.Digest) (*change.Image, error) {
+// image reads an image; nil for nil.
+func (j *Journal) image(d *change.Digest) (*change.Image, error) {
 	if d == nil {
 		return nil, nil
 	}
-	data, ok := r.have[d.SHA256]
-	if !ok {
-		var err error
-		if data, err = r.j.file.Codec.Read(r.j.snap().Snapshot, blobImage.bucket(), d.SHA256); err != nil {
-			return nil, err
-		}
-		r.have[d.SHA256] = data
+	data, err := j.file.Codec.Read(j.snap().Snapshot, bucketImages, d.SHA256)
+	if err != nil {
+		return nil, err
 	}
 	if int64(len(data)) != d.Size {
 		return nil, damageError("an image has %d bytes, want %d", len(data), d.Size)

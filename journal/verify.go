@@ -216,22 +216,14 @@ func (v *verifier) applyErase(ev *event) error {
 // checkIndexed checks that the derived buckets have the keys that follow from the event,
 // and counts them.
 func (v *verifier) checkIndexed(seq uint64, ev *event) error {
-	list := relatedEntries(ev, v.pending[ev.Entry], uint64(len(v.states)))
-	switch ev.Kind {
-	case kindBegin:
-		v.wantKeys[bucketBySession]++
-		if err := v.requireKey(bucketBySession, sessionKey(ev.Begin.Session, ev.Entry)); err != nil {
+	for _, k := range indexKeys(seq, ev, v.pending[ev.Entry]) {
+		v.wantKeys[k.bucket]++
+		if err := v.requireKey(k.bucket, k.key); err != nil {
 			return err
 		}
-	case kindFinish:
-		delete(v.pending, ev.Entry)
-	case kindResolve, kindGC, kindForget:
 	}
-	for _, entry := range list {
-		v.wantKeys[bucketEntries]++
-		if err := v.requireKey(bucketEntries, boltfile.U64(entry, seq)); err != nil {
-			return err
-		}
+	if ev.Kind == kindFinish {
+		delete(v.pending, ev.Entry)
 	}
 	return nil
 }

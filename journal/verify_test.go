@@ -122,11 +122,11 @@ func TestNotPending(t *testing.T) {
 func TestVerifyDigest(t *testing.T) {
 	for digest, want := range map[string]error{"": nil, "x": ErrDamaged} {
 		j := mustOpen(t, storetest.FastDir(t), Options{})
-		b := j.newBatch(1, 1<<20)
+		b := batch{j: j, entry: 1, limit: 1 << 20}
 		ev, err := b.newBeginEvent(newPlan(scanCause(), sampleOps()...))
 		if err == nil {
 			ev.Begin.Digest = digest
-			err = b.commit("begin", ev, 1)
+			err = b.commit("begin", ev, ev)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -164,9 +164,9 @@ func TestForgedKeys(t *testing.T) {
 		"chunk added":       {addChunk, "too many"},
 		"staging marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markStaging), boltfile.U64(3)) }, "entry 3 is being staged, want 10"},
 		"erasing marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markErasing), boltfile.U64(1)) }, "event 1 removes nothing"},
-		"second finish":     {add(&event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}, 1), "entry 1 is not pending"},
-		"resolve":           {add(&event{Kind: kindResolve, Entry: 1, Resolve: &resolveEvent{How: "keep"}}, 1), "entry 1 is not conflicted"},
-		"forget of pending": {add(&event{Kind: kindForget, Entries: []span{{9, 9}}}, 9), "entry 9, which is pending"},
+		"second finish":     {add(&event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}), "entry 1 is not pending"},
+		"resolve":           {add(&event{Kind: kindResolve, Entry: 1, Resolve: &resolveEvent{How: "keep"}}), "entry 1 is not conflicted"},
+		"forget of pending": {add(&event{Kind: kindForget, Entries: []span{{9, 9}}}), "entry 9, which is pending"},
 		"too few entries":   {addTotals(8, 1), "it counts 8 entries, 1 pending, want 9 and 1"},
 		"too few pending":   {addTotals(9, 0), "it counts 9 entries, 0 pending, want 9 and 1"},
 	} {
@@ -195,8 +195,8 @@ func del(bucket string, key []byte) func(*Journal, *writer) error {
 	return func(_ *Journal, w *writer) error { return w.Del(bucket, key) }
 }
 
-func add(ev *event, entry uint64) func(*Journal, *writer) error {
-	return func(j *Journal, w *writer) error { return w.event(j, ev, entry) }
+func add(ev *event) func(*Journal, *writer) error {
+	return func(j *Journal, w *writer) error { return w.event(j, ev, &event{}) }
 }
 
 // addTotals adds an event with wrong totals.

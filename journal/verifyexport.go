@@ -194,17 +194,20 @@ func (x *importer) event(raw []byte) error {
 		if ev.Entry != x.began {
 			return fmt.Errorf("it begins entry %d, want %d", ev.Entry, x.began)
 		}
-		x.pending[ev.Entry] = ev
-		x.put(bucketBySession, sessionKey(ev.Begin.Session, ev.Entry), nil)
+		begin, x.pending[ev.Entry] = ev, ev
 	case kindFinish:
 		if begin == nil {
 			return fmt.Errorf("entry %d is not pending", ev.Entry)
 		}
 		delete(x.pending, ev.Entry)
-	case kindResolve, kindGC, kindForget:
+	case kindResolve:
+	case kindGC, kindForget:
+		if ev.Begun != x.began {
+			return fmt.Errorf("it counts %d entries, want %d", ev.Begun, x.began)
+		}
 	}
-	for _, entry := range relatedEntries(ev, begin, x.began) {
-		x.put(bucketEntries, boltfile.U64(entry, line.Event), nil)
+	for _, k := range indexKeys(line.Event, ev, begin) {
+		x.put(k.bucket, k.key, nil)
 	}
 	return nil
 }
