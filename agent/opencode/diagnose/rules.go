@@ -93,7 +93,8 @@ var rows = []repair.Rule{
 		Example: "A file of zero bytes after a full disk or a power cut.",
 	},
 	{
-		Code: render.FailureField, Class: repair.IncompleteRecord, Why: why(whyField), Fixes: fixes(recordFixes),
+		Code: render.FailureField, Class: repair.IncompleteRecord, Fixes: fixes(recordFixes),
+		Why:     whyRecord("OpenCode crashes on %s: %s."),
 		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
 		Words:   `Missing key at [0]["info"]["agent"]`,
 		Example: `A completed tool call without "output".`,
@@ -111,8 +112,9 @@ var rows = []repair.Rule{
 		Healed:  "OpenCode 1.18.15 considers a prompt answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen),
-		Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Fixes: fixes(recordFixes),
+		Why:     whyText("Newer versions of OpenCode cannot show the session: %s."),
+		NoFix:   "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},
@@ -152,13 +154,16 @@ var rows = []repair.Rule{
 	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
-		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect),
-		NoFix:   "OpenCode reads it anyway, so mend does not change it.",
-		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames),
+		Why:   whyRecord("The id of %s is not usable, or is not the one in its name: %s."),
+		NoFix: "OpenCode reads it anyway, so mend does not change it.",
+		Meaning: "A record is stored under another id than the one inside it, or under no usable id. A session with such a " +
+			"file cannot be opened from the list, and a message without an id has no certain place among the others.",
 	},
 	{
 		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo),
-		Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
+		Why:   whyText("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session."),
+		Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
 		Meaning: "The session's own record is damaged. OpenCode fails on it, or cannot list any session.",
 		Example: "A session row whose permission column is not JSON.",
 	},
@@ -172,14 +177,17 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject),
-		Why: why(whyLostProject), Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
+		Why: whyText("The session belongs to the project %q, which is not in the database. OpenCode does not list the " +
+			"session, and newer versions cannot continue it."),
+		Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
 			"directory. Start OpenCode once in that directory, which creates the project, then scan again.",
 		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",
 		Fix:     "The session is moved to the project that has its directory.",
 		Loses:   "The id of its former project.",
 	},
 	{
-		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow),
+		Code: render.FailureProjectRow, Class: repair.UnreadableRecord,
+		Why: whyText("The record of the session's project is damaged (%s), so OpenCode does not start in its folders."),
 		NoFix: "mend changes no row or file of a project, which other sessions share. Restore it from a backup, or " +
 			"continue in a new session in another folder.",
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
