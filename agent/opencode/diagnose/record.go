@@ -104,26 +104,11 @@ func findLostInfo(c *simulation) []finding {
 	}}
 }
 
-// findLostProject finds a session that no project lists.
-func findLostProject(c *simulation) []finding {
-	return c.sessionFinding(c.s.ProjectMissing, c.s.Project)
-}
-
-// findIndexFault finds a session in a damaged database.
-func findIndexFault(c *simulation) []finding {
-	return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault)
-}
-
 // findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
 	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with "+
 		"higher numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends "+
 		"each prompt with HTTP 500.")
-}
-
-// findArchived finds a session that the user has archived (docs/opencode.md F16).
-func findArchived(c *simulation) []finding {
-	return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
 }
 
 // onRestore returns fixes that only mend restore makes: a hidden session may be intentional.
@@ -136,17 +121,20 @@ func onRestore(f func(*simulation, finding) []repair.Fix) func(*simulation, find
 	}
 }
 
+// infoFix returns the fix that edits the session's own record.
+func infoFix(text, loses string, edit func(change.Record) (change.Record, error)) []repair.Fix {
+	return []repair.Fix{{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error {
+		info, err := edit(d.s.Info)
+		if err == nil {
+			d.s.SetInfo(info)
+		}
+		return err
+	})}}
+}
+
 // archivedFixes returns the fix that lists the session again.
 func archivedFixes(*simulation, finding) []repair.Fix {
-	return []repair.Fix{{
-		Text:  "The session is no longer archived.",
-		Loses: "The time at which it was archived.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) (err error) {
-			d.s.Info, err = WithoutArchived(d.s.Info)
-			return err
-		}),
-	}}
+	return infoFix("The session is no longer archived.", "The time at which it was archived.", WithoutArchived)
 }
 
 // WithoutArchived returns the record of a session without its archive mark.
@@ -173,23 +161,12 @@ func findUnlisted(c *simulation) []finding {
 	}}
 }
 
-// findOrphan finds the session of a subagent without a main session.
-func findOrphan(c *simulation) []finding {
-	return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf(
-		"The session is a subagent's, and its main session %.60s does not exist. OpenCode lists it nowhere.", c.s.Parent))
-}
-
 // orphanFixes returns the fix that makes the session a main session.
 func orphanFixes(*simulation, finding) []repair.Fix {
-	return []repair.Fix{{
-		Text:  "The session becomes a main session.",
-		Loses: "The id of its main session, which does not exist.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			d.s.SetInfo(d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}))
-			return nil
-		}),
-	}}
+	return infoFix("The session becomes a main session.", "The id of its main session, which does not exist.",
+		func(r change.Record) (change.Record, error) {
+			return r.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}), nil
+		})
 }
 
 func isArchived(s *record.Session) bool {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"sync"
 
 	"mend/agent/opencode/render"
@@ -176,7 +177,8 @@ var rows = []repair.Rule{
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	{
-		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject),
+		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken,
+		Find: find(func(c *simulation) []finding { return c.sessionFinding(c.s.ProjectMissing, c.s.Project) }),
 		Why: whyText("The session belongs to the project %q, which is not in the database. OpenCode does not list the " +
 			"session, and newer versions cannot continue it."),
 		Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
@@ -202,7 +204,8 @@ var rows = []repair.Rule{
 		Example: "A database that was merged or restored table by table, without event_sequence.",
 	},
 	{
-		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
+		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken,
+		Find:  find(func(c *simulation) []finding { return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault) }),
 		NoFix: "mend salvage rebuilds the database. mend changes no session in it before that.",
 		Meaning: "A part of the database is damaged, perhaps outside the rows of the session. If OpenCode reads " +
 			"that part with the session, or for a new prompt, it stops with an error, or shows only a part of the session.",
@@ -227,7 +230,11 @@ var rows = []repair.Rule{
 		Loses: "The id of its former project.",
 	},
 	{
-		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findOrphan),
+		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden,
+		Find: find(func(c *simulation) []finding {
+			return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf("The session is a subagent's, and its "+
+				"main session %.60s does not exist. OpenCode lists it nowhere.", c.s.Parent))
+		}),
 		Fixes: fixes(onRestore(orphanFixes)),
 		Meaning: "The session of a subagent whose main session does not exist. OpenCode lists such a session only with its " +
 			"main session, so it can only be opened by its id.",
@@ -236,7 +243,10 @@ var rows = []repair.Rule{
 		Example: "An import of this session alone, or another tool that removed the main session.",
 	},
 	{
-		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived),
+		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived,
+		Find: find(func(c *simulation) []finding {
+			return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
+		}),
 		Fixes:   fixes(onRestore(archivedFixes)),
 		Meaning: "The session is archived, so OpenCode does not list it.",
 		Loses:   "The time at which it was archived.",
