@@ -16,8 +16,11 @@ import (
 // many rows and of folders beside the database, and keeps what they remove beside it.
 type Owned struct {
 	*Store
-	aside.Writer
+	wholeWriter
 }
+
+// A wholeWriter makes the changes that are not of single rows.
+type wholeWriter = aside.Writer
 
 // WithOwner returns the database for the changes of an owner.
 func (s *Store) WithOwner(owner string) *Owned {
@@ -69,7 +72,7 @@ func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if !isAside(p.Ops) {
 		return o.Store.Prepare(ctx, p)
 	}
-	return o.Writer.Prepare(ctx, p)
+	return o.wholeWriter.Prepare(ctx, p)
 }
 
 // Commit makes a change.
@@ -77,7 +80,7 @@ func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	if !isAside(st.Ops) {
 		return o.Store.Commit(ctx, st)
 	}
-	return o.Writer.Commit(ctx, st)
+	return o.wholeWriter.Commit(ctx, st)
 }
 
 // Settle determines how far a change came, and finishes or reverts it.
@@ -85,7 +88,7 @@ func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	if !isAside(st.Ops) {
 		return o.Store.Settle(ctx, st)
 	}
-	return o.Writer.Settle(ctx, st)
+	return o.wholeWriter.Settle(ctx, st)
 }
 
 // Discard removes the empty folders of a change, and files that killed processes have built. Kept files stay.
@@ -93,7 +96,7 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.Owner == "" {
 		return nil
 	}
-	if err := o.Writer.Discard(ctx, st); err != nil {
+	if err := o.wholeWriter.Discard(ctx, st); err != nil {
 		return fmt.Errorf("removing mend's own files beside %s: %w", o.id.Root, err)
 	}
 	return nil
