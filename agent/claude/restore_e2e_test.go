@@ -52,9 +52,7 @@ func newKeeper(t *testing.T, h *fixture.Home) *keeper {
 func (k *keeper) restore() (done mend.Restored, id string) {
 	k.t.Helper()
 	err := k.journal.Kept(keep.Options{}, func(kept *keep.Keep) (err error) {
-		if done, err = k.ProposeRestore(k.t.Context(), kept, k.head, mend.RestoreRequest{}); err == nil {
-			err = k.KeepBefore(k.t.Context(), kept, done.Plan)
-		}
+		done, err = k.ProposeRestore(k.t.Context(), kept, k.head, mend.RestoreRequest{})
 		return err
 	})
 	var e change.Entry

@@ -110,9 +110,7 @@ func (h *lostHome) request(s *fixture.Server) string {
 func (h *lostHome) propose() (done mend.Restored, err error) {
 	h.t.Helper()
 	kerr := h.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
-		if done, err = h.client.ProposeRestore(h.t.Context(), k, h.head, mend.RestoreRequest{}); err == nil && done.From != nil {
-			return h.client.KeepBefore(h.t.Context(), k, done.Plan)
-		}
+		done, err = h.client.ProposeRestore(h.t.Context(), k, h.head, mend.RestoreRequest{})
 		return nil
 	})
 	return done, errors.Join(err, kerr)

@@ -31,10 +31,6 @@ const (
 	PromptsOnly = "prompts only" // the agent deleted it, and only the user's prompts are left
 )
 
-// keptBefore is the reason of a copy made before a restore replaces a session. Such a state is restored only
-// by name.
-const keptBefore = "before restore"
-
 // A Restorable is a session that can be restored.
 type Restorable struct {
 	Session change.Head // as the store lists it, or as it was when it was kept
@@ -142,10 +138,12 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	return all, errors.Join(errs...)
 }
 
-// newest returns the newest state that is restored by default; nil for none.
+// newest returns the newest complete state; nil for none.
 func newest(states []keep.State) *keep.State {
-	if i := slices.IndexFunc(states, isRestored); i >= 0 {
-		return &states[i]
+	for i := range states {
+		if states[i].Complete() {
+			return &states[i]
+		}
 	}
 	return nil
 }
@@ -154,9 +152,9 @@ func newest(states []keep.State) *keep.State {
 // newest is a prefix of it, because the session was cut. Messages that the user reverted before continuing are not
 // restored. If no state is complete, the incomplete one with the most messages is returned, nil for none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
-	last, most := newest(states), fullest(states, isRestored)
+	last, most := newest(states), fullest(states, (*keep.State).Complete)
 	if last == nil {
-		return fullest(states, func(s keep.State) bool { return s.Messages > 0 && s.Why != keptBefore })
+		return fullest(states, func(s *keep.State) bool { return s.Messages > 0 })
 	}
 	if most.Messages <= last.Messages {
 		return last
@@ -178,9 +176,9 @@ func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.Sta
 
 // fullest returns the wanted state with the most messages, the newest of several; nil for none. States are
 // newest first, and a state that continues an older one has all its messages.
-func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.State) {
+func fullest(states []keep.State, wanted func(*keep.State) bool) (best *keep.State) {
 	for i := range states {
-		if s := &states[i]; wanted(*s) && (best == nil || s.Messages > best.Messages) {
+		if s := &states[i]; wanted(s) && (best == nil || s.Messages > best.Messages) {
 			best = s
 		}
 	}
@@ -205,20 +203,21 @@ func (c *Store) restorable(
 		return r, nil, false, err
 	}
 	r.Now = now.Messages
-	if best := fullest(states, isRestored); best != nil {
+	if best := fullest(states, (*keep.State).Complete); best != nil {
 		r.Copied = best.Messages
 	}
-	from = fullest(states, func(s keep.State) bool {
-		if !isRestored(s) || s.Messages <= now.Messages {
+	from = fullest(states, func(s *keep.State) bool {
+		if !s.Complete() || s.Messages <= now.Messages {
 			return false
 		}
+		left := s.Messages
 		removed, _ := c.editsSince(ctx, s.Session, s.Time)
 		for ref := range removed {
 			if ref.Kind == change.KindMessage {
-				s.Messages--
+				left--
 			}
 		}
-		return s.Messages > now.Messages
+		return left > now.Messages
 	})
 	var lack agent.Lack
 	if from == nil {
@@ -282,7 +281,7 @@ func (c *Store) findMissing(
 		s := &states[i]
 		isShown := i > 0 && states[i-1].Lacks(s) || s.First != now.First || s.Messages == now.Messages &&
 			s.Records > now.Records
-		if !isRestored(*s) || (compared || now.same) && !isShown {
+		if !s.Complete() || (compared || now.same) && !isShown {
 			continue
 		}
 		ops, err := k.Load(ctx, *s)
@@ -377,9 +376,6 @@ func (c *Store) presentContent(ctx context.Context, head change.Head, states []k
 	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records},
 		err
 }
-
-// isRestored reports whether a state is restored by default.
-func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore }
 
 // keptStates returns the copies of a session of the store, newest first.
 func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
@@ -554,8 +550,8 @@ var ErrNothingKept error = fail.New(fail.Problems,
 	`"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
 
 // ProposeRestore plans to restore a session: from its own records if it is only hidden, else from its copies in k,
-// which may be nil, from another store of the agent, or from the journal if r names a repair. It only reads. Before
-// [Store.Apply] applies the plan, [Store.KeepBefore] copies the present session.
+// which may be nil, from another store of the agent, or from the journal if r names a repair. It only reads: [Store.Apply]
+// applies the plan.
 func (c *Store) ProposeRestore(
 	ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest,
 ) (done Restored, err error) {
@@ -603,7 +599,7 @@ func (c *Store) ProposeRestore(
 		return c.restoreRows(ctx, done, r, seen)
 	}
 	if r.At.IsZero() && r.State == "" {
-		if most := fullest(states, isRestored); most != nil && most.Messages > chosen.Messages {
+		if most := fullest(states, (*keep.State).Complete); most != nil && most.Messages > chosen.Messages {
 			done.Beside = most
 		} else if last := newest(states); last != nil && last.Messages < chosen.Messages {
 			done.Beside = last
@@ -785,18 +781,6 @@ func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (disca
 		err = errors.Join(fmt.Errorf("restoring session %s: the copy has changed", r.Session.ID), discard())
 	}
 	return discard, err
-}
-
-// KeepBefore copies a session to k before a plan replaces its records.
-func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) error {
-	head, err := c.Session(ctx, p.Session)
-	if err == nil {
-		_, err = c.Keep(ctx, k, head, keptBefore)
-	}
-	if errors.Is(err, ErrNoSession) || errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return err
 }
 
 // restoreBeforeRepair plans to restore the state of a session before a repair from the journal: it undoes the repair

@@ -172,9 +172,6 @@ func (b *lossBench) restore(r mend.RestoreRequest) (mend.Restored, string) {
 	if len(done.Plan.Ops) == 0 {
 		return done, ""
 	}
-	if err := b.journal.Kept(keep.Options{}, func(k *keep.Keep) error { return b.client.KeepBefore(b.t.Context(), k, done.Plan) }); err != nil {
-		b.t.Fatal(err)
-	}
 	e, err := b.client.Apply(b.t.Context(), done.Plan)
 	if err != nil {
 		b.t.Fatal(err)

@@ -215,14 +215,9 @@ func ProposeRestore(ctx context.Context, env *Env, c *mend.Store, head change.He
 	return done, err
 }
 
-// ApplyRestore copies the present state of a session, then restores it. It drops the ops of the plan, which may be as
-// large as the session, to free their memory before the session is examined.
+// ApplyRestore restores a session. It drops the ops of the plan, which may be as large as the session, to free their
+// memory before the session is examined.
 func ApplyRestore(b *Batch, c *mend.Store, done *mend.Restored) error {
-	if done.From != nil && done.State != mend.Deleted {
-		if err := b.Opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.Ctx, k, done.Plan) }); err != nil {
-			b.Note("the present content of the session is kept only in the journal: " + err.Error()) // the plan has all that it replaces
-		}
-	}
 	if done.IsAside() {
 		return applyAside(b, c, done)
 	}

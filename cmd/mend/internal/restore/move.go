@@ -276,8 +276,6 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 			why = "the same repository and name"
 		case p.Same:
 			why = "the same repository"
-		case filepath.Base(p.Path) != filepath.Base(g.Folder):
-			why = "a similar name"
 		}
 		env.Printf("  %s  %s\n", p.Path, term.Faint(why))
 	}

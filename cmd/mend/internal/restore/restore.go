@@ -44,10 +44,9 @@ const restoreHelp = `Restore brings a session back:
 
 Without SESSION, restore lists what can be brought back, newest first, and asks.
 
-The copies are those of "mend keep". Before restore replaces a session, it keeps a copy of
-its present state. If the agent has continued the session, the missing messages are added
-and the new ones stay. If the id now belongs to another conversation, restore replaces that
-only with --force.
+The copies are those of "mend keep". If the agent has continued the session, the missing
+messages are added and the new ones stay. If the id now belongs to another conversation,
+restore replaces that only with --force.
 
 With --at, restore uses an older state: an age ("2h ago", 3d), a date, a time, or the id of
 a repair, for the state before that repair. --from STORE takes the session from another
@@ -387,7 +386,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	return err
 }
 
-// restoreStep returns the step that restores a session after it copies the present state; err is why there is no plan.
+// restoreStep returns the step that restores a session; err is why there is no plan.
 func restoreStep(c *mend.Store, h change.Head, done *mend.Restored, err error) frame.Step {
 	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (change.Entry, error) {
 		err := frame.ApplyRestore(b, c, done)
