@@ -2,6 +2,7 @@ package linestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,18 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	return s.begin(st.Ops)
 }
 
-func abortedOutcome(list []change.Conflict) change.Outcome {
-	return change.Outcome{State: change.Aborted, Conflicts: list}
+// aborted returns the outcome of a change that met another content.
+func (tx *transaction) aborted() (change.Outcome, error) {
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	t, conflicts := tx.conflicts(&e)
+	if len(conflicts) == 0 { // the transcript changed, but not in the lines of the ops
+		op := &tx.ops[0]
+		conflicts = []change.Conflict{tx.conflict(op, t.image(op), changedMeanwhile)}
+	}
+	return change.Outcome{State: change.Aborted, Conflicts: conflicts}, nil
 }
 
 // append makes the change with one write. size is the size of the transcript when the change was prepared.
@@ -59,33 +70,29 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	}
 	t, conflicts := tx.conflicts(&e)
 	if len(conflicts) > 0 {
-		return abortedOutcome(conflicts), nil
+		return tx.aborted()
 	}
 	plan, _, _ := tx.edit(t, true)
 	if int64(len(e.Data)) < size || plan.beginsWithNewline() != tx.hasNewline() {
-		return abortedOutcome(tx.conflictMeanwhile(t)), nil
+		return tx.aborted()
 	}
 	f, err := tx.dir.OpenAppend(tx.name)
 	if err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
+	defer f.Close()
 	if err := tx.reserve(f, int64(len(plan.block))); err != nil {
-		f.Close()
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
-	if err := tx.step("append " + tx.path); err != nil {
-		f.Close()
+	if err := tx.opt.Step("append " + tx.path); err != nil {
 		return change.Outcome{}, err
 	}
-	if same, err := tx.isUnchanged(f, e); err != nil || !same {
-		f.Close()
-		if err != nil {
-			return change.Outcome{State: change.Aborted, Cause: err}, nil
-		}
-		return abortedOutcome(tx.conflictMeanwhile(t)), nil
+	if same, err := tx.isUnchanged(f, e); err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	} else if !same {
+		return tx.aborted()
 	}
 	if _, err = f.Write(plan.block); err != nil {
-		f.Close()
 		return change.Outcome{}, err
 	}
 	tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
@@ -121,19 +128,19 @@ func (tx *transaction) restoreTime(mtime, size int64) {
 		return
 	}
 	if err == nil {
-		err = tx.step("time " + tx.path)
+		err = tx.opt.Step("time " + tx.path)
 	}
 	if err == nil {
 		err = tx.dir.SetMtime(tx.name, mtime)
 	}
 	if err != nil {
-		tx.note(fmt.Sprintf("%v: the agent shows the session as used just now", err))
+		tx.opt.Note(fmt.Sprintf("%v: the agent shows the session as used just now", err))
 	}
 }
 
 // commitReplace exchanges the transcript with the staged one.
 func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
-	d, name, err := tx.openStaged(folder)
+	d, staged, err := tx.openStaged(folder)
 	if err != nil {
 		return change.Outcome{}, err
 	}
@@ -145,24 +152,12 @@ func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	t, conflicts := tx.conflicts(&e)
-	if len(conflicts) > 0 {
-		return abortedOutcome(conflicts), nil
+	_, conflicts := tx.conflicts(&e)
+	if v, _ := staged.classify(e.Data); len(conflicts) > 0 || v != oldVersion {
+		return tx.aborted()
 	}
-	c, _ := parseCopyName(name)
-	if v, _ := c.classify(e.Data); v != oldVersion {
-		return abortedOutcome(tx.conflictMeanwhile(t)), nil
-	}
-	err = tx.exchange(d, name)
-	if errors.Is(err, errForeign) {
-		if e, err = tx.readTarget(); err != nil {
-			return change.Outcome{}, err
-		}
-		t, conflicts := tx.conflicts(&e)
-		if len(conflicts) == 0 {
-			conflicts = tx.conflictMeanwhile(t)
-		}
-		return abortedOutcome(conflicts), nil
+	if err = tx.exchange(d, staged); errors.Is(err, errForeign) {
+		return tx.aborted()
 	}
 	if err != nil {
 		return change.Outcome{}, err
@@ -172,30 +167,26 @@ func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
 
 // openStaged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist
 // or has no staged file.
-func (tx *transaction) openStaged(folder string) (*safedir.Dir, string, error) {
+func (tx *transaction) openStaged(folder string) (*safedir.Dir, copyName, error) {
 	d, err := tx.root.Sub(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		return nil, copyName{}, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, copyName{}, err
 	}
 	err = tx.own.FinishExchanges(d)
 	var names []string
 	if err == nil {
 		names, err = d.Names()
 	}
-	if err != nil {
-		d.Close()
-		return nil, "", err
-	}
 	for _, name := range names {
-		if _, ok := parseCopyName(name); ok {
-			return d, name, nil
+		if staged, ok := parseCopyName(name); ok {
+			return d, staged, nil
 		}
 	}
 	d.Close()
-	return nil, "", nil
+	return nil, copyName{}, err
 }
 
 // exchange puts the staged file in place of the transcript, carries over the lines that were appended since, and
@@ -204,48 +195,43 @@ func (tx *transaction) openStaged(folder string) (*safedir.Dir, string, error) {
 //
 // A crash before the exchange leaves the old transcript in place; a crash after it, the new one, while the staged file
 // still has the lines that were not carried over.
-func (tx *transaction) exchange(d *safedir.Dir, name string) error {
-	if err := tx.step("exchange " + tx.path); err != nil {
+func (tx *transaction) exchange(d *safedir.Dir, staged copyName) error {
+	if err := tx.opt.Step("exchange " + tx.path); err != nil {
 		return err
 	}
-	if err := tx.own.Exchange(tx.dir, tx.name, d, name); err != nil {
+	if err := tx.own.Exchange(tx.dir, tx.name, d, staged.String()); err != nil {
 		return err
 	}
-	c, _ := parseCopyName(name)
-	out, err := d.Read(name, change.MaxText)
+	out, err := d.Read(staged.String(), change.MaxText)
 	if err != nil {
 		return err
 	}
-	if v, _ := c.classify(out.Data); v != oldVersion {
-		if err := tx.step("exchange back " + tx.path); err != nil {
-			return err
-		}
-		if err := tx.own.Exchange(tx.dir, tx.name, d, name); err != nil {
-			return err
-		}
-		return errForeign
+	if v, _ := staged.classify(out.Data); v == oldVersion {
+		return tx.finishExchange(d, staged)
 	}
-	return tx.finishExchange(d, name)
+	if err := tx.opt.Step("exchange back " + tx.path); err != nil {
+		return err
+	}
+	return cmp.Or(tx.own.Exchange(tx.dir, tx.name, d, staged.String()), errForeign)
 }
 
 // finishExchange makes the exchange durable, and then carries over lines appended to the old transcript, now the staged
 // file, until no more come or after maxRounds.
-func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
+func (tx *transaction) finishExchange(d *safedir.Dir, staged copyName) error {
 	if err := tx.sync(nil, path.Dir(tx.path), d.Path); err != nil {
 		return err
 	}
-	c, _ := parseCopyName(name)
 	carried := 0
 	for range maxRounds {
-		out, err := d.Read(name, change.MaxText)
+		out, err := d.Read(staged.String(), change.MaxText)
 		if err != nil {
 			return err
 		}
-		v, tail := c.classify(out.Data)
+		v, tail := staged.classify(out.Data)
 		if v != oldVersion || len(tail) <= carried {
 			return nil
 		}
-		if more, err := tx.carryOver(c, tail, carried, out.Mtime); err != nil || !more {
+		if more, err := tx.carryOver(staged, tail, carried, out.Mtime); err != nil || !more {
 			return err
 		}
 		carried = len(tail)
@@ -278,12 +264,11 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 	if err != nil {
 		return false, err
 	}
-	err = tx.step("carry over " + tx.path)
-	if err == nil {
+	defer f.Close()
+	if err = tx.opt.Step("carry over " + tx.path); err == nil {
 		_, err = f.Write(missing)
 	}
 	if err != nil {
-		f.Close()
 		return false, err
 	}
 	tx.restoreTime(mtime, e.Size+int64(len(missing)))

@@ -82,10 +82,10 @@ func (tx *transaction) targetHas(tail []byte) bool {
 // keep moves a staged file to the kept files.
 func (tx *transaction) keep(d *safedir.Dir, name string) error {
 	prefix := path.Base(d.Path) + "-" + name[:min(len(name), 40)] + "."
-	at, err := tx.own.Keep(d, name, prefix, ".jsonl", func() error { return tx.step("keep " + name) })
+	at, err := tx.own.Keep(d, name, prefix, ".jsonl", func() error { return tx.opt.Step("keep " + name) })
 	if err == nil {
 		err = tx.sync(nil, d.Path, stage.Kept, stage.Dir, ".")
-		tx.note(fmt.Sprintf("another program wrote to a transcript while it was replaced; what it wrote is in %s below %s", at, tx.id.Root))
+		tx.opt.Note(fmt.Sprintf("another program wrote to a transcript while it was replaced; what it wrote is in %s below %s", at, tx.id.Root))
 	}
 	return err
 }

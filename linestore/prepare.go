@@ -58,10 +58,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		ref.Kind = change.KindSession
 		return change.Staged{}, &change.LinkedError{Ref: ref, Why: why}
 	}
-	use := ""
-	if s.opt.InUse != nil {
-		use = s.opt.InUse(tx.path)
-	}
+	use := s.opt.InUse(tx.path)
 	appendOnly := use != "" && p.Force
 	plan, bad, why := tx.edit(t, appendOnly)
 	if bad != nil {
@@ -89,7 +86,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		st.Dir = fmt.Sprintf("%s/%s%d-%d", tx.own.OwnerDir(), appendPrefix, e.Size, e.Mtime)
 	}
 	if appendOnly && slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.Pre != nil && op.Post != nil && t.isPostPrevious(&op) }) {
-		tx.note("a process uses the transcript, so the old lines are appended again: the transcript does not get its old bytes back")
+		tx.opt.Note("a process uses the transcript, so the old lines are appended again: the transcript does not get its old bytes back")
 	}
 	tx.addNewline(plan)
 	for _, op := range tx.ops {

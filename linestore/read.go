@@ -148,8 +148,4 @@ func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) chang
 	return change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: now, Why: why}
 }
 
-// conflictMeanwhile returns a conflict of the first op, for a transcript that changed, but not in the lines of the ops.
-func (tx *transaction) conflictMeanwhile(t transcript) []change.Conflict {
-	op := &tx.ops[0]
-	return []change.Conflict{tx.conflict(op, t.image(op), "another program changed the transcript at the same time")}
-}
+const changedMeanwhile = "another program changed the transcript at the same time"

@@ -15,7 +15,7 @@ func (tx *transaction) reserve(f *os.File, n int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.step("reserve " + tx.path); err != nil {
+	if err := tx.opt.Step("reserve " + tx.path); err != nil {
 		return err
 	}
 	err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, e.Size(), n)

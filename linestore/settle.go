@@ -37,7 +37,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 
 // settleExchange finishes an exchange that took effect.
 func (tx *transaction) settleExchange(folder string) error {
-	d, name, err := tx.openStaged(folder)
+	d, staged, err := tx.openStaged(folder)
 	if err != nil || d == nil {
 		return err
 	}
@@ -46,11 +46,10 @@ func (tx *transaction) settleExchange(folder string) error {
 	if err != nil || !e.IsFile() {
 		return err
 	}
-	c, _ := parseCopyName(name)
-	if v, _ := c.classify(e.Data); v != newVersion {
+	if v, _ := staged.classify(e.Data); v != newVersion {
 		return nil
 	}
-	return tx.finishExchange(d, name)
+	return tx.finishExchange(d, staged)
 }
 
 // settleByContent decides by the content of the records.
@@ -81,7 +80,7 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 		out.State = change.Conflicted
 		for i := range tx.ops {
 			if op := &tx.ops[i]; t.state(op) != holdsOther {
-				out.Conflicts = append(out.Conflicts, tx.conflict(op, t.image(op), "another program changed the transcript at the same time"))
+				out.Conflicts = append(out.Conflicts, tx.conflict(op, t.image(op), changedMeanwhile))
 			}
 		}
 	}
@@ -165,7 +164,7 @@ func (tx *transaction) putBack(folder string, before, after []byte, e safedir.En
 	if err := tx.stageAt(folder, before, after, e); err != nil {
 		return err
 	}
-	d, name, err := tx.openStaged(folder)
+	d, staged, err := tx.openStaged(folder)
 	if err != nil {
 		return err
 	}
@@ -173,5 +172,5 @@ func (tx *transaction) putBack(folder string, before, after []byte, e safedir.En
 		return fmt.Errorf("the staging folder %s no longer exists", folder)
 	}
 	defer d.Close()
-	return tx.exchange(d, name)
+	return tx.exchange(d, staged)
 }

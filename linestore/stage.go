@@ -76,23 +76,11 @@ func (c copyName) classify(data []byte) (v version, tail []byte) {
 // stage writes the new transcript into a new staging folder and waits for the disk. It returns the
 // path of the folder. The staged file gets the mode, owner and time of e, the old transcript.
 func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, error) {
-	owner, err := tx.own.Make(tx.own.OwnerDir())
+	p, err := tx.own.MakeStage("")
+	if err == nil {
+		err = tx.stageAt(p, before, after, e)
+	}
 	if err != nil {
-		return "", errors.Join(err, tx.own.RemoveEmpty(tx.own.OwnerDir()))
-	}
-	defer owner.Close()
-	names, err := owner.Names()
-	if err != nil {
-		return "", err
-	}
-	n := 1
-	for _, name := range names {
-		if k, err := strconv.Atoi(name); err == nil {
-			n = max(n, k+1)
-		}
-	}
-	p := owner.Path + "/" + strconv.Itoa(n)
-	if err := tx.stageAt(p, before, after, e); err != nil {
 		return "", errors.Join(err, tx.removeStage(p))
 	}
 	return p, nil
@@ -109,34 +97,14 @@ func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) 
 	if err := tx.own.Remove(d, name+stage.Unfinished); err != nil {
 		return err
 	}
-	if err := tx.step("stage " + tx.path); err != nil {
-		return err
-	}
-	f, err := d.Create(name+stage.Unfinished, e.Mode.Perm())
+	f, err := tx.own.Write(d, name+stage.Unfinished, stage.File{What: tx.path, Data: after, Mode: e.Mode, Owner: e.Owner, Mtime: e.Mtime})
 	if err != nil {
-		return err
-	}
-	err = tx.step("write " + tx.path)
-	if err == nil {
-		_, err = f.Write(after)
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = f.Chown(e.Owner.UID, e.Owner.GID)
-	}
-	if err == nil {
-		err = f.Chmod(e.Mode.Perm())
-	}
-	if err == nil {
-		err = d.SetMtime(name+stage.Unfinished, e.Mtime)
-	}
-	if err != nil {
-		f.Close()
 		return err
 	}
 	if err := tx.sync(f); err != nil {
 		return err
 	}
-	if err := tx.step("name " + tx.path); err != nil {
+	if err := tx.opt.Step("name " + tx.path); err != nil {
 		return err
 	}
 	if err := d.Replace(name+stage.Unfinished, d, name); err != nil {

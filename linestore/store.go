@@ -53,6 +53,15 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	if o.Step == nil {
+		o.Step = func(string) error { return nil }
+	}
+	if o.InUse == nil {
+		o.InUse = func(string) string { return "" }
+	}
 	return &Store{id: change.StoreID{Kind: "lines", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
@@ -60,19 +69,6 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 func (s *Store) ID() change.StoreID { return s.id }
 
 func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
-
-func (s *Store) step(call string) error {
-	if s.opt.Step == nil {
-		return nil
-	}
-	return s.opt.Step(call)
-}
-
-func (s *Store) note(text string) {
-	if s.opt.Note != nil {
-		s.opt.Note(text)
-	}
-}
 
 // A transaction is one change of a transcript in progress.
 type transaction struct {

@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -136,6 +137,83 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	}
 	defer sub.Close()
 	return true, sub.MakePrivate(home.Owner)
+}
+
+// MakeStage makes a staging folder below the owner's folder, and returns its path without suffix: the first number that
+// names no folder, with or without suffix. After an error the caller removes the folder at the returned path.
+func (a *Area) MakeStage(suffix string) (string, error) {
+	const none = "0" // the name of no staging folder
+	owner, err := a.Make(a.OwnerDir())
+	if err != nil {
+		return a.OwnerDir() + "/" + none, err
+	}
+	defer owner.Close()
+	for n := 1; ; n++ {
+		name := strconv.Itoa(n)
+		taken, err := owner.Stat(name)
+		if err == nil && taken.Exists {
+			continue
+		}
+		made := false
+		if err == nil {
+			made, err = a.MakeIn(owner, name+suffix)
+		}
+		switch {
+		case made:
+			return owner.Path + "/" + name, err
+		case err != nil:
+			return owner.Path + "/" + none, err
+		}
+	}
+}
+
+// A File is a new file in a staging folder.
+type File struct {
+	What  string // names the file in steps
+	Data  []byte
+	Mode  fs.FileMode
+	Owner safedir.Owner // used if mend runs as root
+	Mtime int64         // 0: now
+}
+
+// Write makes a file, with exactly that mode, whatever the umask. It returns the open file, for the barrier.
+func (a *Area) Write(d *safedir.Dir, name string, file File) (*os.File, error) {
+	if err := a.step("stage " + file.What); err != nil {
+		return nil, err
+	}
+	f, err := d.Create(name, file.Mode.Perm())
+	if err != nil {
+		return nil, err
+	}
+	if err = a.step("write " + file.What); err == nil {
+		_, err = f.Write(file.Data)
+	}
+	if err == nil {
+		err = a.SetRights(f, file)
+	}
+	if err == nil && file.Mtime != 0 {
+		err = d.SetMtime(name, file.Mtime)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// SetRights gives a new file or folder the mode of file and, if mend runs as root, its owner.
+func (a *Area) SetRights(f *os.File, file File) error {
+	if err := a.step("chmod " + file.What); err != nil {
+		return err
+	}
+	e, err := safedir.StatFile(f)
+	if err == nil && os.Geteuid() == 0 && file.Owner != e.Owner {
+		err = f.Chown(file.Owner.UID, file.Owner.GID)
+	}
+	if err == nil && file.Mode.Perm() != e.Mode.Perm() {
+		err = f.Chmod(file.Mode.Perm())
+	}
+	return err
 }
 
 // Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage reports
