@@ -65,8 +65,8 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, nil
 }
 
-// compareAll compares every record with its Pre. The error is a [*change.ConflictError] if
-// one differs.
+// compareAll compares every record with its Pre, and records its mtime. All records must be on one file system. The
+// error is a [*change.ConflictError] if one differs.
 func (tx *transaction) compareAll(ctx context.Context) error {
 	home, err := tx.root.Stat(".")
 	if err != nil {
@@ -74,21 +74,36 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	}
 	var conflicts []change.Conflict
 	for i := range tx.ops {
-		if err := ctx.Err(); err != nil {
+		op := &tx.ops[i]
+		e, why, err := tx.readTarget(*op, change.MaxText)
+		existing := e
+		if err == nil && !e.Exists {
+			existing, err = tx.nearestDir(op.dir())
+		}
+		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return err
 		}
-		c, err := tx.compare(&tx.ops[i], home.Dev)
-		if err != nil {
-			return err
+		if existing.Dev != home.Dev {
+			return fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir(), tx.id.Root)
 		}
-		if c != nil {
-			conflicts = append(conflicts, *c)
+		op.mtime = e.Mtime
+		if !op.accepts(&e, why) {
+			conflicts = append(conflicts, op.conflict(&e, why))
 		}
 	}
 	if len(conflicts) > 0 {
 		return &change.ConflictError{Conflicts: conflicts}
 	}
 	return nil
+}
+
+// accepts reports whether the target, as [transaction.readTarget] returned it, is what the op expects. A folder may exist
+// or not, as long as nothing else has its name.
+func (op fileOp) accepts(e *safedir.Entry, why string) bool {
+	if op.isFolder() {
+		return !e.Exists || e.IsDir()
+	}
+	return (why == "" || why == whyFolderMissing) && matches(e, op.Pre) && e.Links <= 1 // a missing folder will be made
 }
 
 // keepTimes finds files that the change moves to another folder: a new file and a removed file of the same name, where
@@ -111,44 +126,6 @@ func (tx *transaction) keepTimes() {
 			}
 		}
 	}
-}
-
-// compare compares one record with its Pre, and records the owner of its file. The record must be on the
-// given device.
-func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
-	e, why, err := tx.readTarget(*op, change.MaxText)
-	existing := e
-	if err == nil && !e.Exists {
-		existing, err = tx.nearestDir(op.dir())
-	}
-	if err != nil {
-		return nil, err
-	}
-	if existing.Dev != device {
-		return nil, fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir(), tx.id.Root)
-	}
-	if op.owned = e.Exists; op.owned {
-		op.owner = e.Owner
-	}
-	op.mtime = e.Mtime
-	return tx.conflict(*op, &e, why), nil
-}
-
-// conflict returns the conflict if the target, as [transaction.readTarget] returned it, differs from what the
-// op expects, else nil. A folder may exist or not, as long as nothing else has its name.
-func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change.Conflict {
-	switch {
-	case op.isFolder():
-		if !e.Exists || e.IsDir() {
-			return nil
-		}
-	case (why == "" || why == whyFolderMissing) && matches(e, op.Pre) && e.Links <= 1:
-		return nil // a missing folder will be made
-	}
-	if why == "" {
-		why = describeChange(op.Pre, e)
-	}
-	return &change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(e), Why: why}
 }
 
 // nearestDir returns the entry of the folder at p, or of its nearest existing parent.

@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,11 @@ func (tx *transaction) readTarget(op fileOp, limit int64) (e safedir.Entry, why 
 }
 
 const whyFolderMissing = "its folder is gone"
+
+// conflict returns the conflict of an op whose target has other content. why explains it, if it is not the content.
+func (op fileOp) conflict(e *safedir.Entry, why string) change.Conflict {
+	return change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(e), Why: cmp.Or(why, describeChange(op.Pre, e))}
+}
 
 // describeChange explains how the entry differs from the expected image.
 func describeChange(pre *change.Image, e *safedir.Entry) string {

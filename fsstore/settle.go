@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/internal/atomicfile"
 	"mend/internal/safedir"
 	"mend/internal/stage"
 )
@@ -74,7 +75,7 @@ func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Out
 			err = tx.addConflict(&out, op, mixed)
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return out, fmt.Errorf("putting back %v %s: %w", op.Ref.Kind, op.Ref, err)
+			return out, fmt.Errorf("putting back %s: %w", op.what(), err)
 		}
 	}
 	slices.Reverse(out.Conflicts)
@@ -132,10 +133,95 @@ func (tx *transaction) addConflict(out *change.Outcome, op fileOp, mixed bool) e
 	if err != nil {
 		return err
 	}
-	if why == "" {
-		why = describeChange(op.Pre, &e)
-	}
-	c := change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(&e), Why: why}
-	out.Conflicts = append(out.Conflicts, c)
+	out.Conflicts = append(out.Conflicts, op.conflict(&e, why))
 	return nil
+}
+
+// restage writes the staged files that rollBack needs for targets that hold a Post. It durably
+// writes missing ones into new files, and keeps another program's content that is in the way.
+//
+// A crash here leaves unfinished files, which the next Settle writes again, or complete
+// staged files. No record changes.
+func (tx *transaction) restage(ctx context.Context, items []fileOp) error {
+	b := new(atomicfile.Barrier)
+	var fresh []fileOp
+	var err error
+	for _, op := range items {
+		wrote, rerr := tx.restageOne(b, op)
+		if err = errors.Join(rerr, ctx.Err()); err != nil {
+			break
+		}
+		if wrote {
+			fresh = append(fresh, op)
+		}
+	}
+	if len(fresh) == 0 {
+		return errors.Join(err, b.Wait())
+	}
+	err = errors.Join(err, tx.own.Sync(b))
+	for _, op := range fresh {
+		if err == nil {
+			err = tx.opt.Step("restage " + op.what())
+		}
+		if err == nil {
+			err = tx.stageDir.Move(op.staged+stage.Unfinished, tx.stageDir, op.staged)
+		}
+	}
+	return err
+}
+
+// restageOne is restage for one record, and reports whether it wrote a file.
+func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool, err error) {
+	if op.isFolder() {
+		return false, nil
+	}
+	target, staged, err := tx.readState(op)
+	if err != nil {
+		return false, err
+	}
+	// The content that an exchange took out stays in the staged file until revertOne puts it back. Any other content is
+	// in the way.
+	if staged == otherContent && (target != postContent || op.Pre == nil) {
+		return false, tx.keepStaged(op)
+	}
+	want, done := op.Pre, staged != noContent
+	if target != postContent {
+		want, done = nil, target != preContent || staged != noContent // only a torn staged file is removed
+	}
+	if done {
+		return false, nil
+	}
+	return tx.rewriteStaged(b, op, want)
+}
+
+// rewriteStaged writes the image into the staged file, or removes the file if want is nil. The caller has checked
+// that the file has no content of another program. It reports whether it wrote a file, which is still unfinished.
+func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
+	if err := tx.makeStageAgain(); err != nil {
+		return false, err
+	}
+	for _, name := range []string{op.staged, op.staged + stage.Unfinished} {
+		if err := tx.own.Remove(tx.stageDir, name); err != nil {
+			return false, err
+		}
+	}
+	if want == nil {
+		return false, nil
+	}
+	f, err := tx.stageFile(op, op.staged+stage.Unfinished, want)
+	if err == nil {
+		b.Add(f)
+	}
+	return err == nil, err
+}
+
+// makeStageAgain makes a staging folder if the first one is lost.
+func (tx *transaction) makeStageAgain() error {
+	if tx.stageDir != nil {
+		return nil
+	}
+	var err error
+	tx.lost = true
+	tx.stageDir, err = tx.own.Make(tx.stagePath + again)
+	return err
 }

@@ -1,6 +1,10 @@
 package fsstore
 
 import (
+	"fmt"
+	"path"
+	"strings"
+
 	"mend/change"
 	"mend/internal/safedir"
 )
@@ -29,9 +33,8 @@ type Options struct {
 	// Owner is the id of the journal that records the changes, and the name of the staging folder.
 	// [Store.Prepare] requires it.
 	Owner string
-	// Note, if not nil, receives messages for the user: from Prepare if the file system cannot
-	// support the full promise of this package, and from Discard if it keeps content that another
-	// program wrote, or cannot read a staged file.
+	// Note, if not nil, receives messages for the user: that content of another program is kept, or that a staged file
+	// cannot be read.
 	Note func(string)
 	// Step, if not nil, is called just before each call that changes the disk, with a
 	// description such as "exchange part msg_1/prt_1". If it returns an error, the
@@ -46,6 +49,12 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	if o.Step == nil {
+		o.Step = func(string) error { return nil }
+	}
 	return &Store{id: change.StoreID{Kind: "json", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
@@ -54,17 +63,33 @@ func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 
-// note reports a message to the user.
-func (s *Store) note(text string) {
-	if s.opt.Note != nil {
-		s.opt.Note(text)
-	}
+// Paths is a [Layout] of plain paths: each file is a record, named by its path below the root. The value of Paths is
+// the session of every ref and plan, which the journal records.
+type Paths string
+
+// Ref returns the ref of the file at a slash-separated path below the root. [change.Ref.Validate] refuses a path that
+// leads out of the root or has a hidden element.
+func (s Paths) Ref(path string) change.Ref {
+	return change.Ref{Kind: change.KindFile, Session: string(s), Part: path}
 }
 
-// step calls [Options].Step before a call that changes the disk.
-func (s *Store) step(call string) error {
-	if s.opt.Step == nil {
-		return nil
+// Path implements [Layout].
+func (s Paths) Path(ref change.Ref) (string, change.Ref, error) {
+	plain := s.Ref(ref.Part)
+	if ref.Kind == change.KindFolder {
+		plain.Kind = change.KindFolder
 	}
-	return s.opt.Step(call)
+	file := s.Ref(ref.Part)
+	if err := file.Validate(); err != nil || ref != plain || ref.Part == "" {
+		return "", ref, fmt.Errorf("%v %s is not a path of %s", ref.Kind, ref, string(s))
+	}
+	return path.Clean(ref.Part), ref, nil
+}
+
+// Folder implements [Layout].
+func (s Paths) Folder(ref change.Ref, n int) (change.Ref, bool) {
+	names := strings.Split(ref.Part, "/")
+	folder := s.Ref(strings.Join(names[:n], "/"))
+	folder.Kind = change.KindFolder
+	return folder, true
 }

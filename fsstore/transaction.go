@@ -19,10 +19,8 @@ type fileOp struct {
 	path   string // path of the target, below the root
 	staged string // name of the staged file
 
-	owner   safedir.Owner // of the target; valid if owned
-	owned   bool          // the target existed when it was compared
-	mtime   int64         // mtime of the target when it was compared
-	newTime int64         // mtime of the file that the change moves to the target; 0 for none
+	mtime   int64 // mtime of the target when it was compared
+	newTime int64 // mtime of the file that the change moves to the target; 0 for none
 }
 
 // withTime returns the op, with the mtime of the file in Pre if the op removes the file or changes
@@ -44,6 +42,9 @@ func (op fileOp) dir() string { return path.Dir(op.path) }
 func (op fileOp) name() string { return path.Base(op.path) }
 
 func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }
+
+// what names the record in steps and messages.
+func (op fileOp) what() string { return fmt.Sprintf("%v %s", op.Ref.Kind, op.Ref) }
 
 // limit returns the size in bytes of the larger of Pre and Post.
 func (op fileOp) limit() int64 { return int64(max(op.Pre.Size(), op.Post.Size())) }
@@ -163,13 +164,6 @@ func (tx *transaction) close() {
 	if tx.stageDir != nil {
 		tx.stageDir.Close()
 	}
-}
-
-func (s *Store) stepItem(verb string, op fileOp) error {
-	if s.opt.Step == nil {
-		return nil
-	}
-	return s.step(fmt.Sprintf("%s %v %s", verb, op.Ref.Kind, op.Ref))
 }
 
 // parent opens the folder of the target.

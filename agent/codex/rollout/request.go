@@ -20,8 +20,7 @@ const maxOutput = 40_000
 func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	at := 0                                                           // the line with the last item
-	all := slices.Concat(c.inherited, c.items)
-	for i, it := range all {
+	for i, it := range c.items {
 		q.Turns = append(q.Turns, c.turn(it))
 		if it.added {
 			continue
@@ -37,7 +36,7 @@ func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{
 		Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}},
 	})
-	if len(all) > 0 && all[0].kind == "additional_tools" { // the instructions are the next item
+	if len(c.items) > 0 && c.items[0].kind == "additional_tools" { // the instructions are the next item
 		q.Turns = q.Turns[1:]
 	}
 	return q

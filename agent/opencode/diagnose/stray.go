@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func stray(format string, r repair.Rule) repair.Rule {
 		}
 		return c.findStrays(r.Code)
 	}
-	r.Why = whyText(format)
+	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(format, x.Text) }
 	return r
 }
 

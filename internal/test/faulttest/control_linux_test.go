@@ -44,7 +44,7 @@ var controls = []control{
 		onDisk(repairSecond(tree), powerCut(lostData)),
 	},
 	{
-		"no comparison after the exchange", "fsstore/exchange.go",
+		"no comparison after the exchange", "fsstore/commit.go",
 		"if matches(&out, o.Pre) {", "if matches(&out, o.Pre) || true {",
 		func(t *testing.T, bin binaries) *sweepResult {
 			return newSandbox(t, nil, bin, repairSecond(tree)).sweepForeign(writers[0], faulttest.Resume)
