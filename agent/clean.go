@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -207,42 +206,26 @@ const (
 	Images        = "images in conversations"
 )
 
+const uuidSize = 36
+
+// The sizes in bytes of the smallest record that contains an image, and of the largest file that is searched for images.
 const (
-	uuidSize = 36
-	smallest = 1000 // bytes of the smallest record that contains an image
+	smallest        = 1000
+	largestSearched = 1 << 30
 )
 
 // imageMarks occur in each line or row that contains an image.
 var imageMarks = [][]byte{[]byte("data:image/"), []byte(`"media_type":"image/`)}
 
-// imageBytes returns the total size of the lines in a file that contain an image. It does not hold a line in memory.
+// imageBytes returns the total size of the lines in a file that contain an image; 0 if the file cannot be searched.
 func imageBytes(path string) (total int64) {
-	f, err := ownfile.OpenPlain(path)
-	if err != nil {
-		return 0
+	data, _ := ownfile.ReadPlain(path, largestSearched)
+	for line := range bytes.Lines(data) {
+		if slices.ContainsFunc(imageMarks, func(mark []byte) bool { return bytes.Contains(line, mark) }) {
+			total += int64(len(line))
+		}
 	}
-	defer f.Close()
-	const overlap = 32 // longer than any mark
-	r, seam := bufio.NewReaderSize(f, 256<<10), make([]byte, 0, 2*overlap)
-	for line, hasMark := int64(0), false; ; {
-		chunk, err := r.ReadSlice('\n')
-		seam = append(seam, chunk[:min(overlap, len(chunk))]...)
-		line += int64(len(chunk))
-		for _, mark := range imageMarks {
-			hasMark = hasMark || bytes.Contains(chunk, mark) || bytes.Contains(seam, mark)
-		}
-		seam = append(seam[:0], chunk[max(0, len(chunk)-overlap):]...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if hasMark {
-			total += line
-		}
-		if err != nil {
-			return total
-		}
-		line, hasMark, seam = 0, false, seam[:0]
-	}
+	return total
 }
 
 // FolderSize returns the total size in bytes of the files below a folder. It follows no link.

@@ -279,10 +279,10 @@ func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 		return err
 	}
 	if stored {
-		_, err = b.j.file.Codec.Copy(io.Discard, b.j.snap().Snapshot, id.kind.bucket(), id.hash)
+		_, err = b.j.snap().CopyBlob(io.Discard, id.kind.bucket(), id.hash)
 		return err
 	}
-	return b.j.file.Codec.Write(h, data, func(key, val []byte) error {
+	return boltfile.WriteBlob(h, data, func(key, val []byte) error {
 		return b.put(kind.bucket(), key, val)
 	})
 }

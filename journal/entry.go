@@ -260,7 +260,7 @@ func (e *event) cause() change.Cause {
 func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 	var all []change.OpInfo
 	for _, h := range b.Ops {
-		list, err := j.file.Codec.Read(j.snap().Snapshot, blobOps.bucket(), h)
+		list, err := j.snap().Blob(blobOps.bucket(), h)
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +303,7 @@ func (j *Journal) readText(h *hash, target any) error {
 	if h == nil {
 		return nil
 	}
-	b, err := j.file.Codec.Read(j.snap().Snapshot, blobText.bucket(), *h)
+	b, err := j.snap().Blob(blobText.bucket(), *h)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (x *exporter) event(it boltfile.Item) error {
 }
 
 func (x *exporter) ops(list hash) error {
-	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, bucketOps, list)
+	b, err := x.j.snap().Blob(bucketOps, list)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (x *exporter) text(entry uint64, h *hash) error {
 	if err != nil || st.textsErased {
 		return err
 	}
-	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, bucketTexts, *h)
+	b, err := x.j.snap().Blob(bucketTexts, *h)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (x *exporter) image(it boltfile.Item) error {
 	if err != nil {
 		return err
 	}
-	size, err := x.j.file.Codec.Copy(&chunkWriter{x.out, exportedChunk{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, x.j.snap().Snapshot, id.kind.bucket(), id.hash)
+	size, err := x.j.snap().CopyBlob(&chunkWriter{x.out, exportedChunk{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, id.kind.bucket(), id.hash)
 	x.report.Images, x.report.Bytes = x.report.Images+1, x.report.Bytes+int64(size)
 	return err
 }

@@ -350,7 +350,7 @@ func (j *Journal) image(d *change.Digest) (*change.Image, error) {
 	if d == nil {
 		return nil, nil
 	}
-	data, err := j.file.Codec.Read(j.snap().Snapshot, bucketImages, d.SHA256)
+	data, err := j.snap().Blob(bucketImages, d.SHA256)
 	if err != nil {
 		return nil, err
 	}

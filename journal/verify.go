@@ -311,7 +311,7 @@ func (v *verifier) checkRefs() error {
 			return nil
 		}
 		last = r
-		size, err := v.j.file.Codec.Copy(io.Discard, v.s.Snapshot, r.kind.bucket(), r.hash)
+		size, err := v.s.CopyBlob(io.Discard, r.kind.bucket(), r.hash)
 		if err == nil && r.kind == blobImage {
 			v.report.Images++
 			v.report.Bytes += int64(size)

@@ -91,7 +91,7 @@ func TestForgedChunk(t *testing.T) {
 		t.Errorf("Verify = %+v", r)
 	}
 	err := j.update("forge", func(w *writer) error {
-		return w.Put(bucketImages, boltfile.ChunkKey(hash(sha256Sum(data)), 1), j.file.Codec.Compress(nil, []byte("x")))
+		return w.Put(bucketImages, boltfile.ChunkKey(hash(sha256Sum(data)), 1), boltfile.Compress(nil, []byte("x")))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func addChunk(j *Journal, w *writer) error {
 	if err != nil {
 		return err
 	}
-	return w.Put(bucketImages, boltfile.ChunkKey(hash(keys[0]), 0), j.file.Codec.Compress(nil, []byte("x")))
+	return w.Put(bucketImages, boltfile.ChunkKey(hash(keys[0]), 0), boltfile.Compress(nil, []byte("x")))
 }
 
 // TestDamageIsExplained: the error names the damage and the way out, and the file stays as it is.

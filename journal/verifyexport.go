@@ -213,7 +213,7 @@ func (x *importer) event(raw []byte) error {
 }
 
 func (x *importer) blob(bucket string, data []byte) error {
-	return x.j.file.Codec.Write(sha256.Sum256(data), data, func(key, val []byte) error {
+	return boltfile.WriteBlob(sha256.Sum256(data), data, func(key, val []byte) error {
 		x.put(bucket, key, val)
 		return nil
 	})
@@ -225,7 +225,7 @@ func (x *importer) chunk(raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}
-	key, val := x.j.file.Codec.Chunk(p.SHA256, p.Size, p.At/boltfile.ChunkSize, p.Data)
+	key, val := boltfile.PackChunk(p.SHA256, p.Size, p.At/boltfile.ChunkSize, p.Data)
 	x.put(bucketImages, key, val)
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 // joinCall returns a block with its call or its results, because a call is sent only with its results.
 func joinCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
-	call := cmp.Or(calls.byResult[keyOf(b)], b)
+	call := calls.call(b)
 	all := []*request.Block{call}
 	for _, r := range calls.Results(call) {
 		if keyOf(r) != keyOf(call) {
@@ -159,7 +159,7 @@ func itemsSetAside(c *Case, blocks []*request.Block) (out asideItems) {
 				it.kind = "prompt"
 			}
 		case isCall(b) || b.Type == request.ToolResult:
-			call := cmp.Or(calls.byResult[at], b)
+			call := calls.call(b)
 			it, at = leftItem{"tool call", call.ToolName}, keyOf(call)
 			if len(call.Output) > 0 || len(calls.Results(call)) > 0 {
 				it.kind = "tool result"

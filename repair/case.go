@@ -98,7 +98,7 @@ func (c *Case) Settings() []Setting { return c.settings }
 // Calls returns the tool calls with their results.
 func (c *Case) Calls() Calls {
 	if c.calls == nil {
-		calls := PairCalls(c.storedBlocks)
+		calls := pairCalls(c.storedBlocks)
 		c.calls = &calls
 	}
 	return *c.calls

@@ -54,7 +54,7 @@ type Editor interface {
 	InsertPrompt(before change.Ref, text string) error
 
 	// SetCallID gives a call and its results another id.
-	SetCallID(call *request.Block, id string) error
+	SetCallID(call *request.Block, results []*request.Block, id string) error
 	SetToolName(call *request.Block, name string) error
 	SetInput(call *request.Block, input []byte) error
 	// SetResult replaces the result of a call with a text.
@@ -108,7 +108,7 @@ func (noEdits) FillMessage(change.Ref, string) error                        { re
 func (noEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }
 func (noEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
 func (noEdits) InsertPrompt(change.Ref, string) error                       { return ErrNoEdit }
-func (noEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) SetCallID(*request.Block, []*request.Block, string) error    { return ErrNoEdit }
 func (noEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
 func (noEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
 func (noEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -37,38 +38,25 @@ func whyIDLength(x *Fault) string {
 
 // fixCallID gives the call an id derived from its record's.
 func fixCallID(x *Fault) (fixes []Fix) {
-	call, apart := x.callOf(x.block)
-	if call == nil {
+	if x.block == nil {
 		return nil
 	}
+	call := x.Calls().call(x.block)
+	results := x.Calls().Results(call)
+	isOwn := func(r *request.Block) bool { return r.Ref() == call.Ref() }
 	for _, id := range callIDs(call) { // two, because another call may already have the first
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
-			Whole: apart, Alike: true,
+			Whole: len(results) > 0 && !slices.ContainsFunc(results, isOwn), Alike: true,
 			Edit: func(d Editor) error {
 				if call.ToolID == id {
 					return errors.New("it has that id already")
 				}
-				return d.SetCallID(call, id)
+				return d.SetCallID(call, results, id)
 			},
 		})
 	}
 	return fixes
-}
-
-// callOf returns b if it is a call, or else the call of the result b. apart reports whether the results of the call
-// are in other records.
-func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
-	if b == nil {
-		return nil, false
-	}
-	calls := x.Calls()
-	if call = calls.byResult[keyOf(b)]; call == nil || isCall(b) {
-		call = b
-	}
-	results := calls.Results(call)
-	own := slices.ContainsFunc(results, func(r *request.Block) bool { return r.Ref() == call.Ref() })
-	return call, len(results) > 0 && !own
 }
 
 // Calls are the tool calls of a session with their results.
@@ -77,8 +65,8 @@ type Calls struct {
 	byResult map[blockKey]*request.Block   // call by result
 }
 
-// PairCalls pairs each result with the newest earlier call that has its id, or else with the last call that has it.
-func PairCalls(blocks iter.Seq[*request.Block]) Calls {
+// pairCalls pairs each result with the newest earlier call that has its id, or else with the last call that has it.
+func pairCalls(blocks iter.Seq[*request.Block]) Calls {
 	c, newest := Calls{map[blockKey][]*request.Block{}, map[blockKey]*request.Block{}}, map[string]*request.Block{}
 	pair := func(result *request.Block) bool {
 		call := newest[result.ToolID]
@@ -101,6 +89,14 @@ func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 		pair(b)
 	}
 	return c
+}
+
+// call returns the call of a result, or the block itself if it is a call or has none.
+func (c Calls) call(b *request.Block) *request.Block {
+	if isCall(b) {
+		return b
+	}
+	return cmp.Or(c.byResult[keyOf(b)], b)
 }
 
 // Results returns the results of a call.

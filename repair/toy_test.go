@@ -536,20 +536,9 @@ func (d *toyEditor) InsertPrompt(before change.Ref, s string) error {
 	return nil
 }
 
-func (d *toyEditor) SetCallID(b *request.Block, id string) error {
-	calls := repair.PairCalls(func(yield func(*request.Block) bool) {
-		for _, m := range d.s.messages {
-			for _, s := range m.steps {
-				for _, b := range s {
-					if !yield(b) {
-						return
-					}
-				}
-			}
-		}
-	})
+func (d *toyEditor) SetCallID(b *request.Block, results []*request.Block, id string) error {
 	var err error
-	for _, x := range append([]*request.Block{b}, calls.Results(b)...) {
+	for _, x := range append([]*request.Block{b}, results...) {
 		err = errors.Join(err, d.edit(x, func(b *request.Block) { b.ToolID = id }))
 	}
 	return err

@@ -39,7 +39,6 @@ type rowList struct {
 	sum     string
 	content int64 // bytes of the rows
 	tables  []tableRows
-	parents map[string]bool // the tables whose rows stay in the database; set only by the call that makes the archive
 }
 
 // A tableRows counts the rows of one table in an archive.
@@ -56,11 +55,6 @@ func (l *rowList) image() *change.Image {
 		fmt.Fprintf(&b, "%d %q\n", t.rows, t.name)
 	}
 	return &change.Image{Data: []byte(b.String()), Mode: 0o600}
-}
-
-// hasRows reports whether the archive has rows that were removed from the database.
-func (l *rowList) hasRows() bool {
-	return slices.ContainsFunc(l.tables, func(t tableRows) bool { return !l.parents[t.name] })
 }
 
 // noRows returns the image of rows that are only in the archive.

@@ -151,8 +151,7 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 		for _, col := range t.Cols {
 			args = append(args, t.valueOf(post, col))
 		}
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.Cols)), ", ")
-		return "INSERT OR ABORT INTO " + name + " (" + quoteAll(t.Cols) + ") VALUES (" + marks + ")", args
+		return insertStatement(t.Name, t.Cols), args
 	}
 	var sets []string
 	for _, col := range t.Cols {
@@ -165,4 +164,10 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 		sets, args = []string{sqlite3.QuoteIdentifier(t.key()) + " = ?"}, []Value{Text(r.id)}
 	}
 	return "UPDATE OR ABORT " + name + " SET " + strings.Join(sets, ", ") + t.whereKey(), append(args, Text(r.id))
+}
+
+// insertStatement returns the statement that inserts a row with the given columns.
+func insertStatement(table string, cols []string) string {
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", ")
+	return "INSERT OR ABORT INTO " + sqlite3.QuoteIdentifier(table) + " (" + quoteAll(cols) + ") VALUES (" + marks + ")"
 }

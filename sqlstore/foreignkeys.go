@@ -13,17 +13,17 @@ import (
 type foreignKey struct {
 	child, parent          string
 	columns, parentColumns []string // columns of child and of parent
+	cascades               bool     // if a parent's row is deleted, its children's rows are, too
 }
 
-// readForeignKeys reads the foreign keys of all tables and keeps those from and to tables
-// of records.
+// readForeignKeys reads the foreign keys of all tables.
 func (c *Conn) readForeignKeys(sc *schema) error {
 	var links []foreignKey
-	const all = `SELECT m.name, f."table", f."from", f."to", f.seq FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
+	const all = `SELECT m.name, f."table", f."from", f."to", f.seq, f.on_delete FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
 		WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq`
 	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
 		if st.ColumnInt64(4) == 0 {
-			links = append(links, foreignKey{child: st.ColumnText(0), parent: st.ColumnText(1)})
+			links = append(links, foreignKey{child: st.ColumnText(0), parent: st.ColumnText(1), cascades: st.ColumnText(5) == "CASCADE"})
 		}
 		l := &links[len(links)-1]
 		l.columns = append(l.columns, st.ColumnText(2))
@@ -36,28 +36,19 @@ func (c *Conn) readForeignKeys(sc *schema) error {
 		return err
 	}
 	for _, l := range links {
-		if len(l.parentColumns) < len(l.columns) { // it names no columns: it refers to the primary key
-			if l.parentColumns, err = c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Text(l.parent)); err != nil {
-				return err
-			}
+		child, parent := sc.table(l.child), sc.table(l.parent)
+		if parent != nil && len(l.parentColumns) < len(l.columns) { // it names no columns: it refers to the primary key
+			l.parentColumns = parent.keys
 		}
-		if len(l.parentColumns) != len(l.columns) {
+		if child == nil || len(l.parentColumns) != len(l.columns) {
 			return Unusable("unknown schema: the foreign key of %s to %s does not fit its primary key", l.child, l.parent)
 		}
-		sc.addForeignKey(l)
+		child.parents = append(child.parents, l)
+		if parent != nil {
+			parent.children = append(parent.children, l)
+		}
 	}
 	return nil
-}
-
-func (sc *schema) addForeignKey(l foreignKey) {
-	for _, t := range sc.tables {
-		if strings.EqualFold(l.child, t.Name) {
-			t.parents = append(t.parents, l)
-		}
-		if strings.EqualFold(l.parent, t.Name) {
-			t.children = append(t.children, l)
-		}
-	}
 }
 
 // whereEqual returns the condition that the columns equal the parameters.
@@ -75,7 +66,7 @@ func whereEqual(columns []string) string {
 // undo restores it.
 func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
-		key, null := t.valuesOf(r, l.columns)
+		key, null := valuesOf(l.columns, func(col string) Value { return t.valueOf(r, col) })
 		if null || update && c.schema.isOptional(l.parent) {
 			continue
 		}
@@ -84,7 +75,7 @@ func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, up
 		} else if known {
 			return l.describe(key), nil
 		}
-		found, err := c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
+		found, err := c.hasParent(l, key)
 		if err != nil {
 			return "", err
 		}
@@ -93,6 +84,11 @@ func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, up
 		}
 	}
 	return "", nil
+}
+
+// hasParent reports whether the parent with the key exists.
+func (c *Conn) hasParent(l foreignKey, key []Value) (bool, error) {
+	return c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
 }
 
 // isOptional reports whether rows of the table may be missing.
@@ -109,7 +105,7 @@ func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (
 		return "", nil
 	}
 	for _, l := range t.children {
-		key, null := t.valuesOf(r, l.parentColumns)
+		key, null := valuesOf(l.parentColumns, func(col string) Value { return t.valueOf(r, col) })
 		if null {
 			continue
 		}
@@ -137,10 +133,10 @@ func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (
 	return "", nil
 }
 
-// valuesOf returns the record's values in the columns; null is true if one of them is NULL.
-func (t *Table) valuesOf(r *change.Record, cols []string) (key []Value, null bool) {
+// valuesOf returns the values of columns; null is true if one of them is NULL.
+func valuesOf(cols []string, value func(col string) Value) (key []Value, null bool) {
 	for _, col := range cols {
-		v := t.valueOf(r, col)
+		v := value(col)
 		if v.Class == change.ClassNull {
 			return nil, true
 		}

@@ -72,31 +72,26 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	r.size = s.filesSize()
 	err = s.View(ctx, func(c *Conn) error {
 		if built == nil {
-			list, err = c.archive(ctx, io.Discard, r)
+			list, a.Rows, err = c.archive(ctx, io.Discard, r)
 			return err
 		}
 		f, err := s.createArchive(area, built)
 		if err != nil {
 			return err
 		}
-		if list, err = c.archive(ctx, f, r); err == nil {
+		if list, a.Rows, err = c.archive(ctx, f, r); err == nil {
 			err = errors.Join(s.step("sync "+archiveFile), f.Sync())
 		}
 		return errors.Join(err, f.Close())
 	})
-	if err == nil && built != nil && list.hasRows() {
+	if err == nil && built != nil && len(a.Rows) > 0 {
 		err = built.Finish(area, list.name())
 	}
 	if err != nil {
 		return a, errors.Join(fmt.Errorf("writing the archive of %s: %w", s.id.Root, err), a.Discard())
 	}
-	a.Rows, a.Content, a.Packed = map[string]int64{}, list.content, list.size
-	for _, t := range list.tables {
-		if !list.parents[t.name] {
-			a.Rows[t.name] = t.rows
-		}
-	}
-	if list.hasRows() {
+	a.Content, a.Packed = list.content, list.size
+	if len(a.Rows) > 0 {
 		a.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindRows, Part: list.name()}, Pre: list.image(), Post: noRows()}}
 	}
 	return a, nil
@@ -115,67 +110,77 @@ func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, e
 	return d.Create(archiveFile, 0o600)
 }
 
-func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, error) {
-	selections := []selection{{table: r.Table}}
-	parents := map[string]bool{}
+// archive writes the selected rows, and returns their list, and for each table the number of rows that are to be deleted.
+func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, map[string]int64, error) {
+	removed := []selection{{table: r.Table}}
+	var parents []selection
 	if len(r.Sessions) > 0 {
 		var err error
-		if selections, err = c.sessionRows(r.Sessions); err != nil {
-			return rowList{}, err
+		if removed, err = c.sessionRows(r.Sessions); err != nil {
+			return rowList{}, nil, err
 		}
-		refer, err := c.parentRows(selections)
-		if err != nil {
-			return rowList{}, err
-		}
-		for _, sel := range refer {
-			parents[sel.table] = true
-		}
-		selections = append(selections, refer...)
+		parents = c.parentRows(removed)
 	}
 	a, err := newArchiveWriter(w)
-	done := int64(0)
-	for _, sel := range selections {
-		if err != nil {
-			break
+	for _, sel := range slices.Concat(removed, parents) {
+		if err == nil {
+			err = c.archiveRows(ctx, a, sel, r)
 		}
-		var t *rowTable
-		if t, err = c.rowTable(sel.table, nil); err != nil {
-			break
-		}
-		var b RowBuffer
-		first := true
-		err = c.Query("SELECT "+quoteAll(t.cols)+" FROM "+sqlite3.QuoteIdentifier(t.name)+sel.where, sel.args, func(st *sqlite3.Stmt) error {
-			if first {
-				a.table(t.name, t.cols)
-				first = false
-			}
-			for _, i := range t.keys {
-				if st.ColumnType(i) == sqlite3.NULL {
-					return Unusable("a row of %s has no %s, and would not be found again", t.name, t.cols[i])
-				}
-			}
-			err := a.begin()
-			for i := range t.cols {
-				err = errors.Join(err, a.value(b.value(st, i)))
-			}
-			if done++; done%1024 == 0 && r.Progress != nil {
-				r.Progress(a.content, r.size)
-			}
-			return cmp.Or(err, ctx.Err())
-		})
 	}
 	if err != nil {
-		return rowList{}, err
+		return rowList{}, nil, err
 	}
 	err = a.close()
-	a.parents = parents
-	return a.rowList, err
+	rows := map[string]int64{}
+	for _, t := range a.tables {
+		if hasTable(removed, t.name) {
+			rows[t.name] = t.rows
+		}
+	}
+	return a.rowList, rows, err
+}
+
+// archiveRows writes the rows of one table.
+func (c *Conn) archiveRows(ctx context.Context, a *archiveWriter, sel selection, r ArchiveRequest) error {
+	t, err := c.rowTable(sel.table, nil)
+	if err != nil {
+		return err
+	}
+	var b RowBuffer
+	n := 0
+	return c.Query("SELECT "+quoteAll(t.cols)+" FROM "+sqlite3.QuoteIdentifier(t.name)+sel.where, sel.args, func(st *sqlite3.Stmt) error {
+		if n == 0 {
+			a.table(t.name, t.cols)
+		}
+		for _, i := range t.keys {
+			if st.ColumnType(i) == sqlite3.NULL {
+				return Unusable("a row of %s has no %s, and would not be found again", t.name, t.cols[i])
+			}
+		}
+		err := a.begin()
+		for i := range t.cols {
+			err = errors.Join(err, a.value(b.value(st, i)))
+		}
+		if n++; n%1024 == 0 && r.Progress != nil {
+			r.Progress(a.content, r.size)
+		}
+		return cmp.Or(err, ctx.Err())
+	})
 }
 
 // A selection is a set of rows of a table.
 type selection struct {
 	table, where string
 	args         []Value
+}
+
+func hasTable(all []selection, name string) bool {
+	return slices.ContainsFunc(all, func(s selection) bool { return strings.EqualFold(s.table, name) })
+}
+
+// whereIn returns the condition that columns equal the other columns of a selected row.
+func whereIn(columns []string, sel selection, others []string) string {
+	return "(" + quoteAll(columns) + ") IN (SELECT " + quoteAll(others) + " FROM " + sqlite3.QuoteIdentifier(sel.table) + sel.where + ")"
 }
 
 // sessionRows returns the rows that are deleted with sessions: rows of the tables of sessions and of event counters,
@@ -191,24 +196,15 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 			all = append(all, selection{t.Name, " WHERE " + sqlite3.QuoteIdentifier(t.key()) + " IN (SELECT value FROM json_each(?1))", args})
 		}
 	}
-	const links = `SELECT m.name, f."from", coalesce(f."to", ''), f.on_delete, (SELECT count(*) FROM pragma_foreign_key_list(m.name) AS g WHERE g.id = f.id)
-		FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table' AND lower(f."table") = lower(?1) ORDER BY m.name`
 	for i := 0; i < len(all); i++ {
-		parent := all[i]
-		err := c.Query(links, []Value{Text(parent.table)}, func(st *sqlite3.Stmt) error {
-			child, from, to := st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)
-			if slices.ContainsFunc(all, func(s selection) bool { return s.table == child }) {
-				return nil // it is selected already, or refers to itself
+		for _, l := range c.schema.table(all[i].table).children {
+			if hasTable(all, l.child) {
+				continue // it is selected already, or refers to itself
 			}
-			if st.ColumnText(3) != "CASCADE" || st.ColumnInt64(4) != 1 || to == "" {
-				return Unusable("unknown schema: the foreign key of %s to %s does not define what happens to its rows", child, parent.table)
+			if !l.cascades {
+				return nil, Unusable("unknown schema: the foreign key of %s to %s does not define what happens to its rows", l.child, l.parent)
 			}
-			where := " WHERE " + sqlite3.QuoteIdentifier(from) + " IN (SELECT " + sqlite3.QuoteIdentifier(to) + " FROM " + sqlite3.QuoteIdentifier(parent.table) + parent.where + ")"
-			all = append(all, selection{child, where, args})
-			return nil
-		})
-		if err != nil {
-			return nil, err
+			all = append(all, selection{l.child, " WHERE " + whereIn(l.columns, all[i], l.parentColumns), args})
 		}
 	}
 	return all, nil
@@ -216,90 +212,54 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 
 // parentRows returns the rows of other tables that the selected rows refer to, such as the projects of sessions. They
 // stay in the database; the archive has them only so that an undo can restore them if they were deleted since.
-func (c *Conn) parentRows(children []selection) (all []selection, err error) {
+func (c *Conn) parentRows(children []selection) (all []selection) {
 	for _, child := range children {
-		const links = `SELECT "table", "from", "to" FROM pragma_foreign_key_list(?1) WHERE "to" IS NOT NULL`
-		err = errors.Join(err, c.Query(links, []Value{Text(child.table)}, func(st *sqlite3.Stmt) error {
-			parent := st.ColumnText(0)
-			same := func(s selection) bool { return strings.EqualFold(s.table, parent) }
-			if slices.ContainsFunc(children, same) {
-				return nil
-			}
-			cond := sqlite3.QuoteIdentifier(st.ColumnText(2)) + " IN (SELECT " + sqlite3.QuoteIdentifier(st.ColumnText(1)) + " FROM " + sqlite3.QuoteIdentifier(child.table) + child.where + ")"
-			if i := slices.IndexFunc(all, same); i >= 0 {
+		for _, l := range c.schema.table(child.table).parents {
+			cond := whereIn(l.parentColumns, child, l.columns)
+			switch i := slices.IndexFunc(all, func(s selection) bool { return s.table == l.parent }); {
+			case hasTable(children, l.parent):
+			case i >= 0:
 				all[i].where += " OR " + cond
-			} else {
-				all = append(all, selection{parent, " WHERE " + cond, child.args})
+			default:
+				all = append(all, selection{l.parent, " WHERE " + cond, child.args})
 			}
-			return nil
-		}))
+		}
 	}
-	return all, err
+	return all
 }
 
 // A rowTable has the statements for single rows of a table.
 type rowTable struct {
-	name                   string
-	cols                   []string
-	keys                   []int // indexes into cols of the primary key
-	lookup, insert, remove string
-	parents                []rowParent
-	alone                  bool // the archive has no other table, so parents are in the database or do not exist
-	parent                 bool // its rows are in the archive only for the rows that refer to them, see [Conn.parentRows]
-}
-
-// A rowParent finds the row of another table that a column refers to.
-type rowParent struct {
-	col    int
-	lookup string
+	*tableInfo
+	cols           []string
+	keys           []int // indexes into cols of the primary key
+	lookup, insert string
+	alone          bool // the archive has no other table, so parents are in the database or do not exist
+	parent         bool // its rows are in the archive only for the rows that refer to them, see [Conn.parentRows]
 }
 
 // rowTable returns a table with the given columns, nil for all.
 func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
-	if err := c.checkKind(name); err != nil {
-		return nil, err
-	}
-	t := &rowTable{name: name, cols: cols}
-	now, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(name))
+	info, err := c.plainTable(c.schema, name, cols)
 	if err != nil {
 		return nil, err
 	}
+	t := &rowTable{tableInfo: info, cols: cols}
 	if cols == nil {
-		t.cols = now
+		t.cols = info.cols
 	}
-	for _, col := range t.cols {
-		if !slices.Contains(now, col) {
-			return nil, Unusable("the table %s has no column %s any more", name, col)
-		}
-	}
-	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Text(name))
-	triggers, errTriggers := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = lower(?)", Text(name))
-	if err := errors.Join(err, errTriggers); err != nil {
-		return nil, err
-	}
-	var where []string
-	for _, key := range keys {
+	for _, key := range info.keys {
 		t.keys = append(t.keys, slices.Index(t.cols, key))
-		where = append(where, sqlite3.QuoteIdentifier(key)+" = ?")
 	}
 	switch {
-	case len(keys) == 0 || slices.Contains(t.keys, -1):
+	case len(t.keys) == 0 || slices.Contains(t.keys, -1):
 		return nil, Unusable("unknown schema: the table %s has no primary key by which a row is found again", name)
-	case len(triggers) > 0:
-		return nil, Unusable("table %s has the trigger %s, which might change more than is planned", name, triggers[0])
+	case len(info.triggers) > 0:
+		return nil, Unusable("table %s has the trigger %s, which might change more than is planned", name, info.triggers[0])
 	}
-	quoted := sqlite3.QuoteIdentifier(name)
-	cond := " WHERE " + strings.Join(where, " AND ")
-	t.lookup = "SELECT " + quoteAll(t.cols) + " FROM " + quoted + cond
-	t.remove = "DELETE FROM " + quoted + cond
-	err = c.Query(`SELECT f."from", f."table", f."to" FROM pragma_foreign_key_list(?1) AS f WHERE f."to" IS NOT NULL`, []Value{Text(name)}, func(st *sqlite3.Stmt) error {
-		if at := slices.Index(t.cols, st.ColumnText(0)); at >= 0 {
-			t.parents = append(t.parents, rowParent{at, "SELECT 1 FROM " + sqlite3.QuoteIdentifier(st.ColumnText(1)) + " WHERE " + sqlite3.QuoteIdentifier(st.ColumnText(2)) + " = ?"})
-		}
-		return nil
-	})
-	t.insert = "INSERT OR ABORT INTO " + quoted + " (" + quoteAll(t.cols) + ") VALUES (" + strings.TrimSuffix(strings.Repeat("?, ", len(t.cols)), ", ") + ")"
-	return t, err
+	t.lookup = "SELECT " + quoteAll(t.cols) + " FROM " + sqlite3.QuoteIdentifier(name) + " WHERE " + whereEqual(info.keys)
+	t.insert = insertStatement(name, t.cols)
+	return t, nil
 }
 
 // A rowState is the state of an archived row in the database.
@@ -313,8 +273,12 @@ const (
 )
 
 func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
+	var key []Value
+	for _, i := range t.keys {
+		key = append(key, row[i])
+	}
 	var b RowBuffer
-	err = c.Query(t.lookup, t.key(row), func(st *sqlite3.Stmt) error {
+	err = c.Query(t.lookup, key, func(st *sqlite3.Stmt) error {
 		state = rowSame
 		for i, v := range row {
 			if now := b.value(st, i); !now.equal(v) {
@@ -323,53 +287,57 @@ func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
 		}
 		return nil
 	})
-	for _, p := range t.parents {
-		if err == nil && state == rowAbsent && t.alone && row[p.col].Class != change.ClassNull {
-			var found bool
-			if found, err = c.Has(p.lookup, row[p.col]); !found {
-				state = rowOrphan
+	if err != nil || state != rowAbsent || !t.alone {
+		return state, err
+	}
+	for _, l := range t.parents {
+		key, null := valuesOf(l.columns, func(col string) Value {
+			if i := slices.Index(t.cols, col); i >= 0 {
+				return row[i]
 			}
+			return Value{Class: change.ClassNull} // the column is newer than the archive
+		})
+		if null {
+			continue
+		}
+		if found, err := c.hasParent(l, key); err != nil || !found {
+			return rowOrphan, err
 		}
 	}
-	return state, err
-}
-
-func (t *rowTable) key(row []Value) []Value {
-	key := make([]Value, len(t.keys))
-	for i, at := range t.keys {
-		key[i] = row[at]
-	}
-	return key
+	return rowAbsent, nil
 }
 
 // errNoArchive means that the archive does not exist.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
+// openArchive opens the file of an archive for reading.
+func openArchive(path string) (*os.File, error) {
+	f, err := openPlain(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoArchive
+	}
+	return f, err
+}
+
 // eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list
 // want, unless that is nil. It returns the list of the archive.
 func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
-	f, err := openPlain(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, errNoArchive
-	}
+	f, err := openArchive(path)
 	if err != nil {
 		return l, err
 	}
 	defer f.Close()
 	var t *rowTable
-	first := ""
-	var own []selection // rows of sessions
+	var own []selection // the tables with rows of sessions, if the archive has sessions: their own table comes first
 	l, err = readArchive(f, func(table string, cols []string) (err error) {
-		if t, err = c.rowTable(table, slices.Clone(cols)); err == nil {
-			if first == "" {
-				first = table
-			}
-			sessions := c.Table(change.KindSession)
-			t.alone = sessions == nil || first != sessions.Name
-			if !t.alone && own == nil {
-				own, err = c.sessionRows(nil)
-			}
-			t.parent = !t.alone && !slices.ContainsFunc(own, func(s selection) bool { return s.table == table })
+		if sessions := c.Table(change.KindSession); sessions != nil && table == sessions.Name {
+			own, err = c.sessionRows(nil)
+		}
+		if err == nil {
+			t, err = c.rowTable(table, cols)
+		}
+		if err == nil {
+			t.alone, t.parent = own == nil, own != nil && !hasTable(own, table)
 		}
 		return err
 	}, func(row []Value) error {
@@ -468,7 +436,7 @@ func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, 
 	}); err != nil {
 		return nil, nil, err
 	}
-	f, err := openPlain(path)
+	f, err := openArchive(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -538,10 +506,7 @@ func (x *rowsChange) path() string {
 }
 
 func (x *rowsChange) CheckKept(context.Context) error {
-	f, err := openPlain(x.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return errNoArchive
-	}
+	f, err := openArchive(x.path())
 	if err != nil {
 		return err
 	}
@@ -643,21 +608,12 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
 }
 
-// removeRows deletes the rows. Each must equal its row in the archive.
+// removeRows deletes the rows, if each equals its row in the archive and the table, or the sessions, have no other.
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
-	whole := map[string]bool{} // tables that become empty: SQLite empties a whole table without reading its rows
-	for _, t := range x.list.tables {
-		n, err := c.integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(t.name))
-		if err != nil {
-			return err
-		}
-		whole[t.name] = n == t.rows
-	}
 	if err := x.step("delete rows"); err != nil {
 		return err
 	}
-	var ids []string
-	sessions := x.hasSessions(c)
+	var sessions []string
 	_, err := c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
 		state, err := c.stateOf(t, row)
 		switch {
@@ -667,47 +623,31 @@ func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 			return x.conflict("a row of %s was changed since", t.name)
 		case state != rowSame:
 			return x.conflict("a row of %s was deleted since", t.name)
-		case sessions && t.name == c.Table(change.KindSession).Name:
-			ids = append(ids, string(row[t.keys[0]].Bytes))
-		case !sessions && !whole[t.name]:
-			_, err = c.exec(t.remove, t.key(row))
+		case !t.alone && t.tableInfo == c.Table(change.KindSession).tableInfo:
+			sessions = append(sessions, string(row[t.keys[0]].Bytes))
 		}
-		return err
+		return nil
 	})
-	if err == nil && sessions {
-		err = x.removeSessions(c, ids)
-	}
-	for _, t := range x.list.tables {
-		if err == nil && !sessions && whole[t.name] {
-			_, err = c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(t.name), nil)
-		}
-	}
-	return err
-}
-
-// hasSessions reports whether the archive has whole sessions.
-func (x *rowsChange) hasSessions(c *Conn) bool {
-	sessions := c.Table(change.KindSession)
-	return sessions != nil && slices.ContainsFunc(x.list.tables, func(t tableRows) bool { return t.name == sessions.Name })
-}
-
-// removeSessions deletes all rows of sessions. The archive must have all of them.
-func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
-	all, err := c.sessionRows(ids)
 	if err != nil {
 		return err
 	}
-	for _, sel := range all {
+	removed := []selection{{table: x.list.tables[0].name}}
+	if sessions != nil {
+		if removed, err = c.sessionRows(sessions); err != nil {
+			return err
+		}
+	}
+	for _, sel := range removed {
 		n, err := c.integer("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args...)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(x.list.tables, func(t tableRows) bool { return t.name == sel.table })
 		if i < 0 && n > 0 || i >= 0 && n != x.list.tables[i].rows {
-			return x.conflict("a session has rows of %s that were added since", sel.table)
+			return x.conflict("rows of %s were added since", sel.table)
 		}
 	}
-	for _, sel := range slices.Backward(all) { // children first, because they are found through their parents
+	for _, sel := range slices.Backward(removed) { // children first, because they are found through their parents
 		if _, err := c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args); err != nil {
 			return err
 		}

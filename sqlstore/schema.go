@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,22 +14,31 @@ import (
 	"mend/internal/fail"
 )
 
-// A schema is the database's definition of a store's tables.
+// A schema is the database's definition of its tables.
 type schema struct {
-	source string // SQL of all tables, indexes, triggers and views; the rest is derived from it
+	source string                // SQL of all tables, indexes, triggers and views; the rest is derived from it
+	all    map[string]*tableInfo // all plain tables, by name in lower case
 	tables map[change.Kind]*Table
 	exist  map[string]bool // names of the specs whose table exists
+}
+
+// A tableInfo is a plain table of the database, with or without a spec.
+type tableInfo struct {
+	name     string
+	cols     []string // in the table's order, without those that SQLite computes
+	keys     []string // the columns of the primary key, in its order
+	triggers []string
+	parents  []foreignKey // from its rows
+	children []foreignKey // to its rows
 }
 
 // A Table is a table of records.
 type Table struct {
 	TableSpec
-	Cols      []string     // in the table's order, without those that SQLite computes
-	others    []string     // Cols without Data
-	DataIndex int          // index of Data in Cols; -1 if it has none
-	parents   []foreignKey // from its rows
-	children  []foreignKey // to its rows
-	triggers  []string
+	*tableInfo
+	Cols      []string // in the table's order, without those that SQLite computes
+	others    []string // Cols without Data
+	DataIndex int      // index of Data in Cols; -1 if it has none
 	with      []*Table // the tables in With
 
 	entryQueries     []entryQuery // one for each index, see readEntryQueries
@@ -65,10 +75,13 @@ func (s *Store) schemaOf(c *Conn) (*schema, error) {
 }
 
 func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schema, error) {
-	sc := &schema{source: source, tables: map[change.Kind]*Table{}, exist: map[string]bool{}}
+	sc := &schema{source: source, all: map[string]*tableInfo{}, tables: map[change.Kind]*Table{}, exist: map[string]bool{}}
+	if err := errors.Join(c.readTables(sc), c.readForeignKeys(sc)); err != nil {
+		return nil, err
+	}
 	for _, spec := range specs {
 		if spec.Optional {
-			ok, err := c.matchesSpec(spec)
+			ok, err := c.matchesSpec(sc, &spec)
 			if err != nil {
 				return nil, err
 			}
@@ -80,47 +93,69 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 		if spec.Kind == 0 {
 			continue
 		}
-		t, err := c.readTable(spec, limit)
+		t, err := c.newTable(sc, spec, limit)
 		if err != nil {
 			return nil, err
 		}
 		sc.tables[t.Kind] = t
 	}
-	return sc, c.readForeignKeys(sc)
+	return sc, nil
 }
 
-// matchesSpec reports whether the table exists and has the columns and the index of the spec.
-func (c *Conn) matchesSpec(spec TableSpec) (bool, error) {
-	cols, err := c.Strings("SELECT name FROM pragma_table_info(?)", Text(spec.Name))
-	for _, want := range spec.Columns {
-		if !slices.Contains(cols, want) {
-			return false, err
+// readTables reads the columns, keys and triggers of all plain tables.
+func (c *Conn) readTables(sc *schema) error {
+	const columns = `SELECT m.name, x.name, x.pk FROM sqlite_schema AS m, pragma_table_xinfo(m.name) AS x
+		WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND x.hidden = 0 ORDER BY m.name, x.cid`
+	err := c.Query(columns, nil, func(st *sqlite3.Stmt) error {
+		name, col := st.ColumnText(0), st.ColumnText(1)
+		t := sc.table(name)
+		if t == nil {
+			t = &tableInfo{name: name}
+			sc.all[strings.ToLower(name)] = t
 		}
+		t.cols = append(t.cols, col)
+		if at := st.ColumnInt(2); at > 0 {
+			t.keys = append(t.keys, make([]string, max(0, at-len(t.keys)))...)
+			t.keys[at-1] = col
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if err != nil || spec.Unique == nil {
-		return true, err
+	return c.Query("SELECT tbl_name, name FROM sqlite_schema WHERE type = 'trigger'", nil, func(st *sqlite3.Stmt) error {
+		if t := sc.table(st.ColumnText(0)); t != nil { // else it is on a view
+			t.triggers = append(t.triggers, st.ColumnText(1))
+		}
+		return nil
+	})
+}
+
+// table returns the plain table of that name, nil if there is none. SQLite ignores the case of names.
+func (sc *schema) table(name string) *tableInfo { return sc.all[strings.ToLower(name)] }
+
+// matchesSpec reports whether the table exists and has the columns and the index of the spec.
+func (c *Conn) matchesSpec(sc *schema, spec *TableSpec) (bool, error) {
+	t := sc.table(spec.Name)
+	if t == nil || slices.ContainsFunc(spec.Columns, func(want string) bool { return !slices.Contains(t.cols, want) }) {
+		return false, nil
+	}
+	if spec.Unique == nil {
+		return true, nil
 	}
 	const indexes = `SELECT 1 FROM pragma_index_list(?1) AS l WHERE l."unique" AND NOT l.partial AND
 		?2 = (SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno))`
 	return c.Has(indexes, Text(spec.Name), Text(strings.Join(spec.Unique, ",")))
 }
 
-// readTable reads the columns and triggers of a table and compares them with the spec.
-func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
-	if err := c.checkKind(spec.Name); err != nil {
+// newTable returns the table of a spec, which it must match.
+func (c *Conn) newTable(sc *schema, spec TableSpec, limit int64) (*Table, error) {
+	info, err := c.plainTable(sc, spec.Name, spec.Columns)
+	if err != nil {
 		return nil, err
 	}
-	t := &Table{TableSpec: spec, Limit: limit}
-	var err error
-	if t.Cols, err = c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(t.Name)); err != nil {
-		return nil, err
-	}
-	for _, col := range spec.Columns {
-		if !slices.Contains(t.Cols, col) {
-			return nil, Unusable("unknown schema: table %s has no column %s; it has %s", t.Name, col, strings.Join(t.Cols, ", "))
-		}
-	}
-	if err := c.checkKey(&spec); err != nil {
+	t := &Table{TableSpec: spec, tableInfo: info, Cols: info.cols, Limit: limit}
+	if err := c.checkKey(t); err != nil {
 		return nil, err
 	}
 	t.SelectAll = "SELECT " + quoteAll(t.Cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
@@ -131,60 +166,50 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	sized := fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), t.Limit)
 	t.SelectSized = t.selectWhere(sized, t.SessionRows)
 	t.SelectSizes = t.selectWhere(class, t.SessionRows)
-	if err := c.readEntryQueries(t); err != nil {
-		return nil, err
-	}
 	for _, name := range spec.With {
-		cols, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(name))
-		if err == nil && !slices.Contains(cols, spec.key()) {
-			err = Unusable("unknown schema: table %s has no column %s", name, spec.key())
-		}
+		info, err := c.plainTable(sc, name, []string{spec.key()})
 		if err != nil {
 			return nil, err
 		}
-		w := &Table{TableSpec: TableSpec{Name: name, Key: spec.Key}, Cols: cols, others: cols, DataIndex: -1}
-		w.SelectRow = "SELECT " + quoteAll(cols) + " FROM " + sqlite3.QuoteIdentifier(name) + w.whereKey() + " ORDER BY rowid"
+		w := &Table{TableSpec: TableSpec{Name: name, Key: spec.Key}, tableInfo: info, Cols: info.cols, others: info.cols, DataIndex: -1}
+		w.SelectRow = "SELECT " + quoteAll(w.Cols) + " FROM " + sqlite3.QuoteIdentifier(name) + w.whereKey() + " ORDER BY rowid"
 		t.with = append(t.with, w)
 	}
-	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
-	return t, err
+	return t, c.readEntryQueries(t)
 }
 
 // checkKey returns an error unless the primary key is the id column alone, compared by bytes:
 // otherwise an id would not identify one row.
-func (c *Conn) checkKey(spec *TableSpec) error {
-	name := spec.Name
-	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0", Text(name))
-	if err != nil {
-		return err
-	}
-	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", name, spec.key())
-	if err == nil && (len(keys) != 1 || keys[0] != spec.key() || collation != "BINARY") {
-		err = Unusable("unknown schema: the primary key of %s is (%s), and %s is compared by %s", name, strings.Join(keys, ", "), spec.key(), collation)
+func (c *Conn) checkKey(t *Table) error {
+	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", t.Name, t.key())
+	if err == nil && (!slices.Equal(t.keys, []string{t.key()}) || collation != "BINARY") {
+		err = Unusable("unknown schema: the primary key of %s is (%s), and %s is compared by %s", t.Name, strings.Join(t.keys, ", "), t.key(), collation)
 	}
 	return err
 }
 
-// checkKind returns an error if the table does not exist, or is a view or a virtual table.
-func (c *Conn) checkKind(name string) error {
-	found, err := c.Strings("SELECT type || ' ' || substr(sql, 1, 14) FROM sqlite_schema WHERE name = ? AND type IN ('table', 'view')", Text(name))
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(found) == 0:
-		all, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-		if err == nil {
-			err = Unusable("unknown schema: no table %s among %s", name, cmp.Or(strings.Join(all, ", "), "none"))
-			if info, errWAL := os.Stat(c.db.Filename("main").String() + "-wal"); errWAL == nil && info.Size() > 0 {
-				err = fail.WithHint(err, "a -wal of another database may lie beside it: \"mend salvage --dry-run\" then reads the database without it")
+// plainTable returns the table of that name, which must have the columns.
+func (c *Conn) plainTable(sc *schema, name string, cols []string) (*tableInfo, error) {
+	if t := sc.table(name); t != nil {
+		for _, col := range cols {
+			if !slices.Contains(t.cols, col) {
+				return nil, Unusable("unknown schema: table %s has no column %s; it has %s", name, col, strings.Join(t.cols, ", "))
 			}
 		}
-		return err
-	case !strings.HasPrefix(found[0], "table ") || strings.HasPrefix(strings.ToUpper(found[0]), "TABLE CREATE VIRTUAL"):
-		return Unusable("unknown schema: %s is not a plain table", name)
+		return t, nil
 	}
-	return nil
+	all, err := c.Strings("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(all, name) {
+		return nil, Unusable("unknown schema: %s is not a plain table", name)
+	}
+	err = Unusable("unknown schema: no table %s among %s", name, cmp.Or(strings.Join(all, ", "), "none"))
+	if info, errWAL := os.Stat(c.db.Filename("main").String() + "-wal"); errWAL == nil && info.Size() > 0 {
+		err = fail.WithHint(err, "a -wal of another database may lie beside it: \"mend salvage --dry-run\" then reads the database without it")
+	}
+	return nil, err
 }
 
 // Strings returns the first column of a query's rows.

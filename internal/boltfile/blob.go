@@ -46,7 +46,7 @@ const (
 )
 
 // BlobSize returns the size of a blob as its head has it, the value under its hash; 0 if the head is cut short. Only
-// [Codec.Copy] checks it.
+// [Snapshot.CopyBlob] checks it.
 func BlobSize(head []byte) uint64 {
 	if len(head) < blobHeaderSize {
 		return 0
@@ -64,9 +64,6 @@ func ChunkKey(h Hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
 
-// A Codec writes and reads blobs, as compressed chunks.
-type Codec struct{ source }
-
 // The encoder and the decoder are created on first use, since creating one takes longer than listing the entries of a
 // journal. All files share them: their tables are large, and a file is opened for each change.
 var (
@@ -78,11 +75,8 @@ var (
 	})
 )
 
-// NewCodec returns a codec. Its errors about damage wrap the error damage.
-func NewCodec(damage error) *Codec { return &Codec{source{damage: damage}} }
-
 // Compress appends to b the codec byte and the bytes, compressed if that is shorter.
-func (c *Codec) Compress(b, raw []byte) []byte {
+func Compress(b, raw []byte) []byte {
 	at := len(b)
 	if enc, err := encoder(); err == nil {
 		b = enc.EncodeAll(raw, append(b, codecZstd))
@@ -93,10 +87,10 @@ func (c *Codec) Compress(b, raw []byte) []byte {
 	return b
 }
 
-// Decompress reverses Compress. More than ChunkSize bytes is an error.
-func (c *Codec) Decompress(packed []byte) ([]byte, error) {
+// Decompress reverses Compress. More than ChunkSize bytes is an error. Errors about damage wrap the error damage.
+func Decompress(packed []byte, damage error) ([]byte, error) {
 	if len(packed) == 0 {
-		return nil, c.damageError("a chunk is empty")
+		return nil, fmt.Errorf("%w: a chunk is empty", damage)
 	}
 	raw := packed[1:]
 	switch packed[0] {
@@ -107,40 +101,40 @@ func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 			return nil, fmt.Errorf("starting to unpack: %w", err)
 		}
 		if raw, err = dec.DecodeAll(raw, nil); err != nil {
-			return nil, c.damageError("a chunk cannot be unpacked: %v", err)
+			return nil, fmt.Errorf("%w: a chunk cannot be unpacked: %w", damage, err)
 		}
 	default:
-		return nil, c.damageError("a chunk has codec %d", packed[0])
+		return nil, fmt.Errorf("%w: a chunk has codec %d", damage, packed[0])
 	}
 	if len(raw) > ChunkSize {
-		return nil, c.damageError("a chunk has %d bytes", len(raw))
+		return nil, fmt.Errorf("%w: a chunk has %d bytes", damage, len(raw))
 	}
 	return raw, nil
 }
 
-// Write calls put for each key of the blob, in the order that the keys must become durable.
-func (c *Codec) Write(h Hash, data []byte, put func(key, val []byte) error) error {
+// WriteBlob calls put for each key of the blob, in the order that the keys must become durable.
+func WriteBlob(h Hash, data []byte, put func(key, val []byte) error) error {
 	size := uint64(len(data))
 	for n := range ChunkCount(size) {
 		from := n * ChunkSize
-		if err := put(c.Chunk(h, size, n, data[from:min(from+ChunkSize, size)])); err != nil {
+		if err := put(PackChunk(h, size, n, data[from:min(from+ChunkSize, size)])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Chunk returns key and value of chunk n, with the given data, of a blob of the given size.
-func (c *Codec) Chunk(h Hash, size, n uint64, data []byte) (key, val []byte) {
+// PackChunk returns key and value of chunk n, with the given data, of a blob of the given size.
+func PackChunk(h Hash, size, n uint64, data []byte) (key, val []byte) {
 	if n+1 < ChunkCount(size) {
-		return ChunkKey(h, n), c.Compress(nil, data)
+		return ChunkKey(h, n), Compress(nil, data)
 	}
-	return bytes.Clone(h[:]), c.Compress(binary.BigEndian.AppendUint64([]byte{blobVersion}, size), data)
+	return bytes.Clone(h[:]), Compress(binary.BigEndian.AppendUint64([]byte{blobVersion}, size), data)
 }
 
-// Copy writes the blob's bytes to w, checks them against its hash, and returns their number. It holds one
-// chunk in memory at a time.
-func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint64, err error) {
+// CopyBlob writes the blob's bytes to w, checks them against its hash, and returns their number. It holds one chunk in
+// memory at a time. Chunks before the last one are written before the hash is known.
+func (s *Snapshot) CopyBlob(w io.Writer, bucket string, h Hash) (size uint64, err error) {
 	head, ok, err := s.Get(bucket, h[:])
 	if err != nil {
 		return 0, err
@@ -150,54 +144,42 @@ func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint
 	}
 	size = BlobSize(head)
 	sum := sha256.New()
-	last := ChunkCount(size) - 1
-	for n := range last {
-		if err := c.copyChunk(io.MultiWriter(sum, w), s, bucket, h, n); err != nil {
+	for n, last := uint64(0), ChunkCount(size)-1; n <= last; n++ {
+		packed, want := head[blobHeaderSize:], size-n*ChunkSize
+		if n < last {
+			want = ChunkSize
+			if packed, ok, err = s.Get(bucket, ChunkKey(h, n)); err != nil {
+				return 0, err
+			}
+			if !ok {
+				return 0, s.damageError("%s %v lacks chunk %d", bucket, h, n)
+			}
+		}
+		raw, err := Decompress(packed, s.damage)
+		if err != nil {
+			return 0, fmt.Errorf("%s %v: %w", bucket, h, err)
+		}
+		sum.Write(raw)
+		if uint64(len(raw)) != want || n == last && !bytes.Equal(sum.Sum(nil), h[:]) {
+			return 0, s.damageError("%s %v holds other bytes in chunk %d", bucket, h, n)
+		}
+		if _, err := w.Write(raw); err != nil {
 			return 0, err
 		}
 	}
-	raw, err := c.Decompress(head[blobHeaderSize:])
-	if err != nil {
-		return 0, fmt.Errorf("%s %v: %w", bucket, h, err)
-	}
-	sum.Write(raw)
-	if last*ChunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), h[:]) {
-		return 0, s.damageError("%s %v holds other bytes", bucket, h)
-	}
-	_, err = w.Write(raw)
-	return size, err
-}
-
-// copyChunk writes chunk n, but not the last one, to w.
-func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uint64) error {
-	packed, ok, err := s.Get(bucket, ChunkKey(h, n))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return s.damageError("%s %v lacks chunk %d", bucket, h, n)
-	}
-	raw, err := c.Decompress(packed)
-	if err != nil {
-		return fmt.Errorf("%s %v: %w", bucket, h, err)
-	}
-	if len(raw) != ChunkSize {
-		return s.damageError("%s %v: chunk %d has %d bytes", bucket, h, n, len(raw))
-	}
-	_, err = w.Write(raw)
-	return err
+	return size, nil
 }
 
 // maxRoom limits the memory that is allocated for a blob at once, whatever size its head has: no record is larger.
 const maxRoom = math.MaxInt32
 
-// Read returns the blob's bytes, never nil without an error.
-func (c *Codec) Read(s *Snapshot, bucket string, h Hash) ([]byte, error) {
+// Blob returns the blob's bytes, never nil without an error.
+func (s *Snapshot) Blob(bucket string, h Hash) ([]byte, error) {
 	b := bytes.NewBuffer([]byte{})
-	if head, _, _ := s.Get(bucket, h[:]); head != nil { // Copy reports the error
+	if head, _, _ := s.Get(bucket, h[:]); head != nil { // CopyBlob reports the error
 		b.Grow(int(min(BlobSize(head), maxRoom)))
 	}
-	if _, err := c.Copy(b, s, bucket, h); err != nil {
+	if _, err := s.CopyBlob(b, bucket, h); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

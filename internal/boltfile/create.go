@@ -133,67 +133,49 @@ func (f *File) Compact(ctx context.Context, omit ...string) error {
 
 // copyTo copies every key, except the keys of meta listed in omit, and sets MarkNew.
 func (f *File) copyTo(ctx context.Context, db *bolt.DB, omit []string) error {
-	for _, name := range f.spec.Buckets {
-		c := copier{f: f, ctx: ctx, db: db, bucket: name, omit: append(omit, MarkNew)}
-		if err := f.Snap.Scan(name, nil, nil, c.add); err != nil {
-			return err
+	omit = append(omit, MarkNew)
+	for _, bucket := range f.spec.Buckets {
+		var values []Value
+		size := 0
+		flush := func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := f.step("copy " + bucket); err != nil {
+				return err
+			}
+			batch := values
+			values, size = nil, 0
+			return db.Update(func(tx *bolt.Tx) error {
+				if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
+					return err
+				}
+				return (&Tx{tx: tx, f: f}).PutAll(batch)
+			})
 		}
-		if name == Meta {
-			c.values = append(c.values, Value{name, []byte(MarkNew), Seal(name, []byte(MarkNew), []byte{1})})
+		err := f.Snap.Scan(bucket, nil, nil, func(it Item) error {
+			val, err := it.Open(bucket)
+			if err != nil || bucket == Meta && slices.Contains(omit, string(it.Key)) {
+				return err
+			}
+			v := NewValue(bucket, it.Key, val)
+			values = append(values, v)
+			if size += v.Cost(); size < f.opts.BatchSize {
+				return nil
+			}
+			return flush()
+		})
+		if bucket == Meta {
+			values = append(values, NewValue(Meta, []byte(MarkNew), []byte{1}))
 		}
-		if err := c.flush(); err != nil {
+		if err == nil {
+			err = flush()
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// A copier copies one bucket to the new file.
-type copier struct {
-	f      *File
-	ctx    context.Context
-	db     *bolt.DB
-	bucket string
-	omit   []string // keys of meta
-	values []Value
-	size   int
-}
-
-func (c *copier) add(it Item) error {
-	if c.bucket == Meta && slices.Contains(c.omit, string(it.Key)) {
-		return nil
-	}
-	sealed, err := it.Value()
-	if err == nil {
-		_, err = c.f.Snap.unseal(c.bucket, it.Key, sealed)
-	}
-	if err != nil {
-		return err
-	}
-	v := Value{c.bucket, it.Key, sealed}
-	c.values = append(c.values, v)
-	if c.size += v.Cost(); c.size < c.f.opts.BatchSize {
-		return nil
-	}
-	return c.flush()
-}
-
-func (c *copier) flush() error {
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	if err := c.f.step("copy " + c.bucket); err != nil {
-		return err
-	}
-	err := c.db.Update(func(tx *bolt.Tx) error {
-		if _, err := tx.CreateBucketIfNotExists([]byte(c.bucket)); err != nil {
-			return err
-		}
-		w := &Tx{tx: tx, f: c.f}
-		return w.PutAll(c.values)
-	})
-	c.values, c.size = nil, 0
-	return err
 }
 
 // compareTemp checks the structure and the number of keys of the new file before it

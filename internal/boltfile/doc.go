@@ -4,8 +4,8 @@
 // It may import internal/ownfile. Read [New] and [Leftovers] first.
 //
 // bbolt writes a [File], in one process at a time. A transaction is either complete or absent, even after a crash or an
-// error of the disk; see [File.Update]. A [Snapshot] reads the file without bbolt, with every bound checked. A [Codec]
-// writes and reads blobs: compressed bytes under their hash.
+// error of the disk; see [File.Update]. A [Snapshot] reads the file without bbolt, with every bound checked. [WriteBlob]
+// and [Snapshot.Blob] write and read blobs: compressed bytes under their hash.
 //
 // The owner of a file defines its buckets, keys and values, except for the marks in the bucket meta.
 package boltfile

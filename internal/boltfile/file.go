@@ -69,8 +69,7 @@ var (
 // A File is an open file. It is not safe for concurrent use.
 type File struct {
 	Snap  *Snapshot // after the newest transaction; nil if there is no file
-	Codec *Codec
-	Fatal error // why the file cannot be used any more
+	Fatal error     // why the file cannot be used any more
 
 	dir  string
 	spec Spec
@@ -90,7 +89,7 @@ func New(dir string, spec Spec, o Options) *File {
 	if o.Step == nil {
 		o.Step = func(string) error { return nil }
 	}
-	return &File{Codec: NewCodec(spec.Damaged), dir: dir, spec: spec, opts: o}
+	return &File{dir: dir, spec: spec, opts: o}
 }
 
 // Path returns the path of the file.
@@ -166,7 +165,7 @@ func (f *File) openWriter() error {
 	if f.lock, err = f.acquireLock(); err != nil {
 		return err
 	}
-	stamp := readStamp(f.lock.File())
+	_, stamp := readLockFile(f.lock.File())
 	writeLockFile(f.lock.File(), os.Getpid(), "")
 	found, err := f.exists()
 	if err == nil && !found {

@@ -1,7 +1,6 @@
 package boltfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +76,17 @@ func writeLockFile(f *os.File, pid int, stamp string) {
 	_ = f.Truncate(int64(pidOffset + len(text)))
 }
 
+// readLockFile returns what writeLockFile has written; 0 and "" if there is no pid or no stamp.
+func readLockFile(f *os.File) (pid int, stamp string) {
+	b, err := io.ReadAll(io.NewSectionReader(f, pidOffset, 256))
+	if err != nil {
+		return 0, ""
+	}
+	line, stamp, _ := strings.Cut(string(b), "\n")
+	pid, _ = strconv.Atoi(line)
+	return max(pid, 0), strings.TrimSuffix(stamp, "\n")
+}
+
 // LockHolder returns the pid in the lock file, or 0.
 func LockHolder(path string) int {
 	f, err := ownfile.Open(path, os.O_RDONLY)
@@ -84,13 +94,8 @@ func LockHolder(path string) int {
 		return 0
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, pidOffset, 32))
-	if err != nil {
-		return 0
-	}
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	pid, _ := strconv.Atoi(string(line))
-	return max(pid, 0)
+	pid, _ := readLockFile(f)
+	return pid
 }
 
 // A file is verified before mend writes to it if another program may have changed it, so that nothing is appended to
@@ -130,16 +135,6 @@ func (f *File) closingStamp() string {
 		return ""
 	}
 	return stamp
-}
-
-// readStamp returns the stamp in the lock file, or "".
-func readStamp(f *os.File) string {
-	b, err := io.ReadAll(io.NewSectionReader(f, pidOffset, 256))
-	if err != nil {
-		return ""
-	}
-	_, stamp, _ := strings.Cut(string(b), "\n")
-	return strings.TrimSuffix(stamp, "\n")
 }
 
 func formatStamp(ino uint64, size, mtime, ctime int64) string {

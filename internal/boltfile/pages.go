@@ -244,8 +244,7 @@ func (p *page) lead(key []byte) int {
 // the checksum of each value that it reads.
 type Snapshot struct {
 	meta
-	pages   map[uint64]*page // cache
-	buckets map[string]*page // cache: the root page of each bucket's tree
+	pages map[uint64]*page // cache
 }
 
 // NewSnapshot reads the state after the newest transaction of a file of the given size. Its errors about damage wrap
@@ -255,7 +254,7 @@ func NewSnapshot(r io.ReaderAt, size int64, damage error) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{meta: m, pages: map[uint64]*page{}, buckets: map[string]*page{}}, nil
+	return &Snapshot{meta: m, pages: map[uint64]*page{}}, nil
 }
 
 // Size returns the size in bytes of the part of the file that the snapshot covers, free pages included.
@@ -268,10 +267,7 @@ func (s *Snapshot) Free() (int64, error) {
 }
 
 // DropCache makes the Snapshot read its pages from the file again.
-func (s *Snapshot) DropCache() {
-	clear(s.pages)
-	clear(s.buckets)
-}
+func (s *Snapshot) DropCache() { clear(s.pages) }
 
 // page reads a page, or returns it from the cache.
 func (s *Snapshot) page(id uint64) (*page, error) {
@@ -318,9 +314,6 @@ func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 
 // bucket returns the root page of a bucket's tree. A missing bucket is an error.
 func (s *Snapshot) bucket(name string) (*page, error) {
-	if p, ok := s.buckets[name]; ok {
-		return p, nil
-	}
 	p, err := s.page(s.root)
 	if err != nil {
 		return nil, err
@@ -336,10 +329,7 @@ func (s *Snapshot) bucket(name string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = s.parseBucket(name, v); err == nil {
-		s.buckets[name] = p
-	}
-	return p, err
+	return s.parseBucket(name, v)
 }
 
 // parseBucket parses a bucket's value: its header, and its only page if the root is 0.

@@ -19,7 +19,7 @@
 //	          "salvaged " | name       nothing; the readable states of the damaged file of that name were copied
 //	          "erasing"                a mark: the bytes of forgotten states may still be in the file
 //	          "new"                    see boltfile
-//	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.Codec]
+//	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.WriteBlob]
 //	states    state u64                JSON, see [storedState]
 //	sessions  session | ^state u64     nothing; session is 16 bytes of the SHA-256 of its id
 //	stores                             no longer used

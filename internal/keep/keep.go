@@ -386,7 +386,7 @@ func (k *Keep) read(h hash) ([]byte, error) {
 	if k.file.Snap == nil {
 		return nil, boltfile.ErrClosed
 	}
-	return k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+	return k.file.Snap.Blob(bucketBlobs, h)
 }
 
 // leaves returns the hashes of the chunks of a state.
@@ -414,7 +414,7 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 		return h, err
 	}
 	k.pending[string(h[:])] = true
-	return h, k.file.Codec.Write(h, data, func(key, val []byte) error {
+	return h, boltfile.WriteBlob(h, data, func(key, val []byte) error {
 		*bytes += int64(len(val))
 		return k.put(bucketBlobs, key, val)
 	})

@@ -13,17 +13,15 @@ var helpRows = [][2]string{
 	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
 	{"Enter →", "read the conversation; there Enter shows long texts in full"},
 	{"Esc ←", "back to the list; Esc also cancels the plan"},
-	{"Tab", "the conversation, or the changes by a repair"},
 	{"n N", "the next broken message (▲), the previous one"},
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
 	{"r", "repair the session, or bring it back"},
 	{"a", "repair all broken sessions that the filter shows"},
 	{"u", "undo the newest repair of the session, or else the newest of all sessions"},
-	{"U", "undo the newest operation of all sessions"},
+	{"U", "undo the newest operation of all sessions; mend log lists older ones"},
 	{"R", "redo what u undid"},
-	{"l", "journal: what was done; there u and R are for the selected line"},
 	{"e c", "explain the findings; show the command that continues it"},
-	{"s", "scan again (changes by an agent appear without it)"},
+	{"s", "scan again, to see what agents changed since"},
 	{"q", "quit; a change that is being written is finished first"},
 }
 
@@ -53,14 +51,12 @@ func (m *model) shortHelp() []string {
 		return []string{"Enter keep the filter", "Esc no filter"}
 	case m.title != "":
 		return []string{"↓ down", "↑ up", "Esc back"}
-	case m.inJournal:
-		return []string{"Enter read", "u undo", "R redo", "Esc back", "? help"}
 	case m.right:
-		return slices.Compact([]string{"n next ▲", repair, "c continue", "Tab next view", "u undo", "e explain", "Esc back", "? help"})
+		return slices.Compact([]string{"n next ▲", repair, "c continue", "u undo", "e explain", "Esc back", "? help"})
 	case len(m.sessions) == 0:
-		return []string{"s scan again", "l journal", "q quit", "? help"}
+		return []string{"s scan", "q quit", "? help"}
 	}
-	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "l journal", "q quit", "? help"}
+	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "s scan", "q quit", "? help"}
 }
 
 func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
@@ -87,24 +83,20 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case key == "enter" && m.right:
 		m.whole = !m.whole
 	case key == "enter", key == "right":
-		m.right = m.shownID != ""
+		m.right = m.shownKey != ""
 	case key == "left":
 		m.right = false
-	case key == "l" && !m.inJournal:
-		return m.showJournal()
-	case key == "u", key == "R":
-		return m.revert(key == "R")
-	case key == "U":
-		return m.plan("planning the undo", func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, Session{}, "", false) })
-	case key == "s" && !m.scanning:
+	case key == "u", key == "R", key == "U":
+		return m.revert(key)
+	case key == "s":
 		return m.scan()
-	case !m.inJournal:
+	default:
 		return m.pressSession(key)
 	}
 	return nil
 }
 
-// goBack cancels the work in progress, or else leaves the text, the right side or the journal, or clears the filter.
+// goBack cancels the work in progress, or else leaves the text or the right side, or clears the filter.
 func (m *model) goBack() {
 	switch {
 	case m.running != "" && !m.writing:
@@ -114,28 +106,22 @@ func (m *model) goBack() {
 		m.title = ""
 	case m.right:
 		m.right = false
-	case m.inJournal:
-		m.inJournal = false
 	default:
 		m.setFilter("")
 	}
 }
 
-// revert plans to undo the selected entry, or the newest change of the selected session; with redo, to apply
-// it again.
-func (m *model) revert(redo bool) tea.Cmd {
-	what := "planning the undo"
-	if redo {
-		what = "planning the redo"
-	}
+// revert plans to undo the newest change of the selected session, with U of all sessions; with R, to apply it again.
+func (m *model) revert(key string) tea.Cmd {
 	s, _ := m.selectedSession()
-	e, ok := m.selectedEntry()
-	if !m.inJournal {
-		e.ID = ""
-	} else if !ok {
-		return nil
+	what := "planning the undo"
+	switch key {
+	case "R":
+		what = "planning the redo"
+	case "U":
+		s = Session{}
 	}
-	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, e.ID, redo) })
+	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, key == "R") })
 }
 
 // quit closes the screen. If a change is being written, it does so after the change.
@@ -189,8 +175,6 @@ func (m *model) pressSession(key string) tea.Cmd {
 	switch {
 	case key == "/":
 		m.filter.typing, m.right = true, false
-	case key == "tab":
-		m.changes = !m.changes
 	case key == "a":
 		return m.repairAll()
 	case !ok:
@@ -259,8 +243,6 @@ func (m *model) scroll(key string) bool {
 		m.text.move(by, m.bodyHeight())
 	case m.right:
 		m.pane.move(by, m.bodyHeight())
-	case m.inJournal:
-		m.log.move(by, len(m.entries))
 	default:
 		m.list.move(by, len(m.matchingSessions()))
 	}

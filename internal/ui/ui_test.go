@@ -22,10 +22,9 @@ var update = flag.Bool("update", false, "rewrite the golden screens")
 
 var now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// A fakeBackend has sessions and a journal in memory.
+// A fakeBackend has sessions in memory.
 type fakeBackend struct {
 	sessions []Session
-	entries  []Entry
 	notes    []string
 	applied  []string
 	fail     error
@@ -37,18 +36,6 @@ func (b *fakeBackend) Scan(_ context.Context, report func(Progress)) error {
 		report(Progress{slices.Clone(b.sessions[i:min(i+7, len(b.sessions))]), min(i+7, len(b.sessions)), len(b.sessions)})
 	}
 	return b.fail
-}
-
-func (b *fakeBackend) Follow(context.Context, time.Time, func(Session)) {}
-
-func (b *fakeBackend) Examine(_ context.Context, s Session) (Session, error) {
-	for _, o := range b.sessions {
-		if o.key() == s.key() {
-			return o, nil
-		}
-	}
-	s.Gone = true
-	return s, nil
 }
 
 func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error) {
@@ -69,17 +56,6 @@ func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error)
 		}}})
 	}
 	return append(items, Item{Who: "you", Line: Line{Text: "Thanks!"}}), b.fail
-}
-
-func (b *fakeBackend) Changes(_ context.Context, s Session) ([]Line, error) {
-	return []Line{
-		{Text: "wrong  The tool call has no result.", Indent: 2},
-		{Text: "fix    It ends with an error.", Indent: 2},
-		{},
-		{Text: "Change 1 of 1: change", Style: Bold},
-		{Text: `-"status": "running"`, Style: Bad, Indent: 1},
-		{Text: `+"status": "error", "error": "` + strings.Repeat("a long text ", 12) + `"`, Style: Good, Indent: 1},
-	}, b.fail
 }
 
 func (b *fakeBackend) change(name string, about ...Session) (Change, error) {
@@ -112,20 +88,12 @@ func (b *fakeBackend) Repair(_ context.Context, all []Session) (Change, error) {
 	return c, err
 }
 
-func (b *fakeBackend) Revert(_ context.Context, s Session, id string, redo bool) (Change, error) {
+func (b *fakeBackend) Revert(_ context.Context, s Session, redo bool) (Change, error) {
 	name := "undo "
 	if redo {
 		name = "redo "
 	}
-	if id == "" {
-		id = strings.TrimSpace("newest of " + s.ID)
-	}
-	return b.change(name+id, s)
-}
-
-func (b *fakeBackend) Journal(context.Context) ([]Entry, error) { return b.entries, b.fail }
-func (b *fakeBackend) Show(_ context.Context, id string, _ int) ([]Line, error) {
-	return []Line{{Text: "repair " + id, Style: Bold}, {Text: "Why      The tool call has no result."}}, b.fail
+	return b.change(name+strings.TrimSpace("newest of "+s.ID), s)
 }
 
 func (b *fakeBackend) Continue(_ context.Context, s Session) (string, error) {
@@ -218,11 +186,6 @@ func (d *driver) press(keys ...string) {
 	}
 }
 
-// reportChange sends the event of a session that another program changed.
-func (d *driver) reportChange(s Session) {
-	d.send(doneMsg{do: func() tea.Cmd { return d.m.updateSession(s) }})
-}
-
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
 
 func (d *driver) wantShown(text string) {
@@ -256,11 +219,6 @@ func (d *driver) check() {
 	}
 }
 
-var fakeEntries = []Entry{
-	{ID: "op-qevajo", Time: now.Add(-time.Minute), State: "done", What: "2 repairs, 3 changes", Title: "2 sessions"},
-	{ID: "bakoqu", Time: now.Add(-26 * time.Hour), State: "undone", What: "tool result missing, 1 change", Title: "Fix the login page"},
-}
-
 // TestScreens compares each view, on terminals of three sizes, with its golden file.
 func TestScreens(t *testing.T) {
 	for _, c := range []struct {
@@ -274,11 +232,9 @@ func TestScreens(t *testing.T) {
 		{"filter", 20, []string{"/", "login healthy"}},
 		{"filter-none", 20, []string{"/", "xyz", "enter"}},
 		{"talk", 20, []string{"enter", "pgdown"}},
-		{"changes", 20, []string{"tab"}},
 		{"lost", 20, []string{"/", "deleted", "enter"}},
 		{"repair", 20, []string{"a"}},
 		{"repaired", 20, []string{"r", "y"}},
-		{"journal", 20, []string{"l", "down"}},
 		{"explain", 20, []string{"e"}},
 		{"continue", 20, []string{"c"}},
 		{"help", 20, []string{"?"}},
@@ -286,7 +242,7 @@ func TestScreens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var all strings.Builder
 			for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 24}} {
-				d := newDriver(t, &fakeBackend{sessions: fakeSessions(c.sessions), entries: fakeEntries}, size[0], size[1])
+				d := newDriver(t, &fakeBackend{sessions: fakeSessions(c.sessions)}, size[0], size[1])
 				d.press(c.keys...)
 				d.check()
 				fmt.Fprintf(&all, "# %d x %d\n", size[0], size[1])
@@ -319,18 +275,14 @@ func TestKeys(t *testing.T) {
 		{[]string{"enter", "r", "y", "u", "y"}, []string{"repair ses_001", "undo newest of ses_001"}},
 		{[]string{"r", "y", "home", "U", "y"}, []string{"repair ses_001", "undo newest of"}},
 		{[]string{"down", "u", "y", "R", "y"}, []string{"undo newest of ses_006", "redo newest of ses_006"}},
-		{[]string{"l", "down", "u", "y"}, []string{"undo bakoqu"}},
-		{[]string{"l", "R", "y"}, []string{"redo op-qevajo"}},
-		{[]string{"l", "enter", "u", "y"}, []string{"undo op-qevajo"}},
-		{[]string{"l", "r", "y", "a", "y"}, nil}, // no session is selected
-		{[]string{"end", "r", "y"}, nil},         // the session is healthy
+		{[]string{"end", "r", "y"}, nil}, // the session is healthy
 		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
 		{[]string{"?", "r", "y", "esc", "q"}, nil},
 		{[]string{"e", "u", "y"}, nil},
 	} {
 		for _, width := range []int{80, 40} {
-			b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
+			b := &fakeBackend{sessions: fakeSessions(20)}
 			d := newDriver(t, b, width, 24)
 			d.press(c.keys...)
 			if diff := cmp.Diff(c.want, b.applied); diff != "" {
@@ -340,7 +292,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestViews: on a narrow terminal, keys lead from the list to the conversation and its changes, and back.
+// TestViews: on a narrow terminal, keys lead from the list to the conversation, and back.
 func TestViews(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 40, 24)
 	d.wantShown("broken (4)")
@@ -355,13 +307,11 @@ func TestViews(t *testing.T) {
 	d.press("n")
 	d.wantShown("▲ The tool call has no result")
 	d.wantShown("8 more lines (Enter)")
-	d.press("enter", "home", "enter", "tab")
-	d.wantShown("Change 1 of 1")
-	d.press("tab", "esc")
+	d.press("enter", "home", "enter", "esc")
 	d.wantShown("broken (4)")
 	d.press("right")
 	d.wantHidden("broken (4)")
-	d.press("left", "l", "esc", "esc", "q")
+	d.press("left", "esc", "q")
 	if !d.quit {
 		t.Error("q does not end the screen")
 	}
@@ -378,7 +328,7 @@ func TestErrors(t *testing.T) {
 	d.wantShown("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
-	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"l"}, {"e"}, {"c"}, {"s"}, {"tab"}} {
+	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"e"}, {"c"}, {"s"}} {
 		d.press(keys...)
 		d.wantShown("the disk ·[2J is full")
 		d.press("up")
@@ -388,24 +338,25 @@ func TestErrors(t *testing.T) {
 // TestWorkInBackground: keys work while a task runs, a new task replaces the running one, and the screen stays open
 // until a change is written.
 func TestWorkInBackground(t *testing.T) {
-	b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
+	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
 	_, work := d.m.Update(tea.KeyPressMsg{Code: 'r', Text: "r"})
 	d.wantShown("planning the repair …")
-	d.press("down", "l")
-	if d.run(work); !d.m.inJournal || d.m.list.at != 1 || d.m.asking != nil {
+	d.press("down", "u")
+	if d.run(work); d.m.asking == nil || d.m.asking.Question != "undo newest of ses_006?" {
 		t.Errorf("after keys while a task runs:\n%s", d.screen())
 	}
+	d.press("n")
 	_, work = d.m.Update(tea.KeyPressMsg{Code: 'u', Text: "u"})
 	d.press("esc")
-	if d.run(work); d.m.asking != nil || d.m.running != "" || !d.m.inJournal {
+	if d.run(work); d.m.asking != nil || d.m.running != "" {
 		t.Errorf("after Esc while a task runs:\n%s", d.screen())
 	}
-	d.press("esc", "r")
+	d.press("r")
 	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
-	d.press("l", "down", "q", "ctrl+c")
+	d.press("u", "down", "q", "ctrl+c")
 	d.wantShown("checking and writing")
-	if d.quit || d.m.inJournal {
+	if d.quit || d.m.asking != nil {
 		t.Errorf("after keys while a change is written:\n%s", d.screen())
 	}
 	d.run(write)
@@ -433,8 +384,8 @@ func TestSelectionIsRead(t *testing.T) {
 
 // TestResize: each view fits a terminal of any size.
 func TestResize(t *testing.T) {
-	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}, 80, 24)
-	for _, keys := range []string{"", "enter", "tab", "esc", "r", "n", "l", "esc", "?"} {
+	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
+	for _, keys := range []string{"", "enter", "esc", "r", "n", "?"} {
 		d.press(strings.Fields(keys)...)
 		for width := 4; width < 130; width += 9 {
 			for height := 4; height < 50; height += 9 {
@@ -445,40 +396,22 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestLive: a change by another program is shown, and removes the message or the plan about the session's earlier
-// state.
-func TestLive(t *testing.T) {
+// TestScanAgain: a scan shows what another program has changed, added and removed; until it ends, the sessions stay.
+func TestScanAgain(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
-	change := func(i int, edit func(*Session)) {
-		edit(&b.sessions[i])
-		d.reportChange(b.sessions[i])
-	}
 	reads := b.reads
-	d.press("r")
-	change(6, func(s *Session) { s.Severity, s.What = "healthy", "" })
-	d.wantShown("repair ses_001?") // the change is of another session
-	change(1, func(s *Session) { s.Time = now })
-	d.wantShown("Nothing was done.")
-	d.wantShown("> now")
-	d.press("y") // no question is left
-	if b.applied != nil || b.reads == reads {
-		t.Errorf("changes %q, want none; conversation read again: %t", b.applied, b.reads != reads)
-	}
-	d.press("r", "y")
-	d.wantShown("repair ses_001 is done.")
-	d.reportChange(b.sessions[1]) // mend's own change
-	d.wantShown("repair ses_001 is done.")
-	change(1, func(s *Session) { s.Severity = "broken" })
-	d.wantHidden("is done.")
-	d.wantShown("> now")
-	change(1, func(s *Session) { s.Gone = true })
-	d.wantHidden("ses_001")
-	if s, ok := d.m.selectedSession(); !ok || s.ID == "ses_001" {
-		t.Errorf("after the session is gone, %v is selected", s)
-	}
-	d.reportChange(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
+	b.sessions[6].Severity, b.sessions[6].What = "healthy", ""
+	b.sessions = append(b.sessions[1:], Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
+	_, scan := d.m.Update(tea.KeyPressMsg{Code: 's', Text: "s"})
+	d.wantShown("broken (4)")
+	d.run(scan)
+	d.wantShown("broken (3)")
 	d.wantShown("A new session")
+	d.wantShown("1/20")
+	if b.reads == reads {
+		t.Error("the conversation is not read again")
+	}
 }
 
 // TestRepeatedFindings: of several equal findings each is marked, and only the first is described in full.
@@ -500,7 +433,7 @@ func TestRepeatedFindings(t *testing.T) {
 
 // TestMessages: any key clears a message.
 func TestMessages(t *testing.T) {
-	for _, key := range []string{"down", "tab", "l", "enter", "/", "?"} {
+	for _, key := range []string{"down", "enter", "/", "?"} {
 		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
 		d.press("r", "y")
 		d.wantShown("is done.")

@@ -113,40 +113,32 @@ func (m *model) leftSide() []string {
 	if m.width < minBothSides {
 		width, corner, bar = width-1, "─", " "
 	}
-	title, empty, list := "Journal", "Nothing was repaired yet.", &m.log
-	n, rows, at := len(m.entries), len(m.entries), m.log.at
-	row := func(i int) string { return m.entryRow(m.entries[i], i == m.log.at, width) }
-	if !m.inJournal {
-		fit, listed := m.matchingSessions(), m.listRows()
-		title, empty, list = "Sessions", "No session found.", &m.list
-		n, rows, at = len(fit), len(listed), slices.Index(listed, m.list.at)
-		row = func(i int) string {
-			if at := listed[i]; at >= 0 {
-				return m.sessionRow(fit[at], at == m.list.at, width)
-			}
-			return m.groupRow(-1-listed[i], fit, width)
-		}
-		switch {
-		case m.scanning:
-			empty = ""
-		case len(m.sessions) > 0:
-			empty = "No session matches the filter."
-		}
-		if m.filter.text != "" || m.filter.typing {
-			title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]
-		}
+	fit, listed := m.matchingSessions(), m.listRows()
+	title, empty := "Sessions", "No session found."
+	switch {
+	case m.scanning:
+		empty = ""
+	case len(m.sessions) > 0:
+		empty = "No session matches the filter."
+	}
+	if m.filter.text != "" || m.filter.typing {
+		title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]
 	}
 	place := ""
-	if n > 0 {
-		place = fmt.Sprintf("%d/%d", list.at+1, n)
+	if len(fit) > 0 {
+		place = fmt.Sprintf("%d/%d", m.list.at+1, len(fit))
 	}
 	lines := []string{heading(title, place, width, !m.right) + styles[Faint].Render(corner)}
-	from, to := list.window(max(at, 0), rows, height)
+	from, to := m.list.window(max(slices.Index(listed, m.list.at), 0), len(listed), height)
 	for i := range height {
 		text := ""
-		if from+i < to {
-			text = row(from + i)
-		} else if i == 1 && rows == 0 {
+		switch {
+		case from+i < to && listed[from+i] >= 0:
+			at := listed[from+i]
+			text = m.sessionRow(fit[at], at == m.list.at, width)
+		case from+i < to:
+			text = m.groupRow(-1-listed[from+i], fit, width)
+		case i == 1 && len(listed) == 0:
 			text = "  " + empty
 		}
 		lines = append(lines, pad(text, width)+bar)
@@ -180,7 +172,8 @@ func (m *model) groupRow(group int, fit []Session, width int) string {
 	return styles[groupStyles[group]].Render(cut(fmt.Sprintf("%s (%d)", groupNames[group], n), width))
 }
 
-// sessionRow returns the row of a session. The title is last, so a right-to-left title moves no other column.
+// sessionRow returns the row of a session. The title is last, so a right-to-left title moves no other column. The
+// selected row has a mark, and is reversed while the list has the focus.
 func (m *model) sessionRow(s Session, selected bool, width int) string {
 	text := " " + pad(m.age(s.Time, true), 5) + " "
 	if width >= minAgentWidth {
@@ -189,26 +182,7 @@ func (m *model) sessionRow(s Session, selected bool, width int) string {
 	if s.Lost && s.group() == groupRestorable {
 		text += clean(s.State, false) + ": "
 	}
-	return m.listRow(text+titleOf(s), selected, width)
-}
-
-func titleOf(s Session) string {
-	if title := strings.TrimSpace(clean(s.Title, false)); title != "" {
-		return title
-	}
-	return "(no title)"
-}
-
-func (m *model) entryRow(e Entry, selected bool, width int) string {
-	text := pad(m.age(e.Time, true), 5) + " " + pad(clean(e.State, false), 9) + " "
-	if width >= minAgentWidth {
-		text += pad(clean(e.What, false), width-minAgentWidth+14) + " "
-	}
-	return m.listRow(text+clean(e.Title, false), selected, width)
-}
-
-// listRow returns a row of a list. The selected row has a mark, and is reversed while the list has the focus.
-func (m *model) listRow(text string, selected bool, width int) string {
+	text += titleOf(s)
 	if !selected {
 		return pad(" "+text, width)
 	}
@@ -217,6 +191,13 @@ func (m *model) listRow(text string, selected bool, width int) string {
 		return styles[Bold].Render(text)
 	}
 	return chosen.Render(text)
+}
+
+func titleOf(s Session) string {
+	if title := strings.TrimSpace(clean(s.Title, false)); title != "" {
+		return title
+	}
+	return "(no title)"
 }
 
 // age returns how long ago a time is, "" for the zero time.
@@ -233,10 +214,8 @@ func (m *model) age(t time.Time, short bool) string {
 func (m *model) rightSide() []string {
 	width := m.rightWidth()
 	title, name := "", ""
-	if s, ok := m.selectedSession(); ok && !m.inJournal {
-		title, name = titleOf(s), map[bool]string{true: "changes", false: "conversation"}[m.changes]
-	} else if e, ok := m.selectedEntry(); ok && m.inJournal {
-		title, name = e.ID, "what was done"
+	if s, ok := m.selectedSession(); ok {
+		title, name = titleOf(s), "conversation"
 	}
 	lines := m.textRows(title, name, &m.pane, width, m.right)
 	if m.loading && len(m.pane.text) == 0 {
@@ -294,10 +273,6 @@ func (m *model) status() (rows []string) {
 			style = Bad
 		}
 	case m.title != "":
-	case m.inJournal:
-		if e, ok := m.selectedEntry(); ok {
-			parts = []string{clean(strings.Join([]string{e.State, m.age(e.Time, false), e.What, e.Title}, " · "), false)}
-		}
 	default:
 		parts = []string{m.facts()}
 	}

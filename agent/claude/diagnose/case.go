@@ -53,7 +53,6 @@ type State struct {
 	conv    *transcript.Conversation        // as stored
 	linked  *transcript.Conversation        // with all breaks repaired
 	answers map[string][]*transcript.Record // of linked, by id; nil before the first use
-	calls   *repair.Calls                   // see [State.callsOf]
 
 	newest   repair.Stored // the last answer that [State.Stored] made, without its Ref, Role and Summary
 	newestID string        // its id

@@ -256,22 +256,8 @@ func newRecord(r *transcript.Record, format string, args ...any) []byte {
 	return append(out, '}')
 }
 
-// callsOf returns the tool calls with their results, including those that are not sent.
-func (c *State) callsOf() repair.Calls {
-	if c.calls == nil {
-		var all []*request.Block
-		for _, r := range c.linked.Chain {
-			all = append(all, c.blocksOf(r)...)
-		}
-		calls := repair.PairCalls(slices.Values(all))
-		c.calls = &calls
-	}
-	return *c.calls
-}
-
-// SetCallID implements [repair.Editor]. It sets the id of the call and of its results.
-func (d *draft) SetCallID(call *request.Block, id string) error {
-	for _, b := range append([]*request.Block{call}, d.c.callsOf().Results(call)...) {
+func (d *draft) SetCallID(call *request.Block, results []*request.Block, id string) error {
+	for _, b := range append([]*request.Block{call}, results...) {
 		name := "id"
 		if b.Type == request.ToolResult {
 			name = "tool_use_id"

@@ -154,11 +154,28 @@ func (c *State) checkSize(blocks []*transcript.Block) {
 // checkStored reports violations of a block that do not depend on its neighbours, and violations that the request does
 // not show.
 func (c *State) checkStored(b *transcript.Block) {
-	c.checkInnerText(b)
-	c.checkName(b)
-	c.checkMedia(b)
+	if b.Type == request.ToolUse && (len(b.ToolName) > request.MaxToolName || !provider.IsName(b.ToolName)) {
+		c.reportBlock(b, "", "R24", "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "")
+	}
+	if b.LacksData() {
+		c.reportBlock(b, "", "R18", "source.base64.data: Input should be a valid string",
+			"The data of this file is not a text.")
+	}
 	c.checkShape(b)
-	c.checkInner(b)
+	for i, inner := range b.Inner {
+		switch place := fmt.Sprintf(".%d", i); {
+		case inner.Type == request.Text && request.IsBlank(inner.Text):
+			c.reportBlock(b, place, "R5", "messages: text content blocks must be non-empty",
+				"The result of a tool call has an empty text, and the provider refuses that.",
+				editBlock(b, "The empty text becomes \"(no content)\".", "",
+					func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
+		case inner.LacksData():
+			c.reportBlock(b, place, "R18", "source.base64.data: Field required",
+				"The result of a tool call has a file without its data.")
+		case !slices.Contains(transcript.InnerTypes, inner.Kind):
+			c.reportShape(b, place, "content")
+		}
+	}
 }
 
 // reportBlock reports a violation of a block, or of the value at a place in it.
@@ -170,26 +187,6 @@ func (c *State) reportBlock(b *transcript.Block, place, rule, message, why strin
 		f.Refusal = c.refuseRepair()
 	}
 	c.report(f)
-}
-
-// placeOf returns the place of an element of a result.
-func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
-
-// checkName checks R24.
-func (c *State) checkName(b *transcript.Block) {
-	if b.Type != request.ToolUse || len(b.ToolName) <= request.MaxToolName && provider.IsName(b.ToolName) {
-		return
-	}
-	c.reportBlock(b, "", "R24", "tool_use.name: String should match pattern "+
-		"'^[a-zA-Z0-9_-]{1,128}$'", "")
-}
-
-// checkMedia reports a file with data that is not a string.
-func (c *State) checkMedia(b *transcript.Block) {
-	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		c.reportBlock(b, "", "R18", "source.base64.data: Input should be a valid string",
-			"The data of this file is not a text.")
-	}
 }
 
 // lostFile returns the line that replaces a file which is not sent any more.
@@ -235,46 +232,4 @@ func (c *State) checkShape(b *transcript.Block) {
 func (c *State) reportShape(b *transcript.Block, place, field string) {
 	c.reportBlock(b, place, "R23", b.Kind+"."+field+": Input should be valid",
 		fmt.Sprintf("The field %q of the block has a value that the provider does not accept.", field))
-}
-
-// checkInnerText checks R5 inside results.
-func (c *State) checkInnerText(b *transcript.Block) {
-	for i, inner := range b.Content {
-		if inner.Type == request.Text && request.IsBlank(inner.Text) {
-			c.reportBlock(b, placeOf(i), "R5", "messages: text content blocks must be non-empty",
-				"The result of a tool call has an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "",
-					func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
-		}
-	}
-}
-
-// checkInner checks R18 and R23 inside results.
-func (c *State) checkInner(b *transcript.Block) {
-	if b.Type != request.ToolResult {
-		return
-	}
-	i := -1
-	for inner := range b.Value.Get("content").Elements() {
-		i++
-		if lacksData(inner) {
-			c.reportBlock(b, placeOf(i), "R18", "source.base64.data: Field required",
-				"The result of a tool call has a file without its data.")
-		} else if !acceptsInner(inner) {
-			c.reportShape(b, placeOf(i), "content")
-		}
-	}
-}
-
-func lacksData(b jsonedit.Value) bool {
-	kind, source := request.BlockType(b.TextAt("type")), b.TextAt("source", "type")
-	isFile := kind == request.Image || kind == request.Document
-	return isFile && b.Get("source").Get("data").Kind() != '"' && source != "url" && source != "file" &&
-		source != "content"
-}
-
-// acceptsInner reports whether the provider accepts the element of a result's content.
-func acceptsInner(b jsonedit.Value) bool {
-	kind, ok := b.Get("type").Text()
-	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')
 }

@@ -59,9 +59,13 @@ type Block struct {
 	// NotText is the name of a field that must be a string but is not.
 	NotText string
 	Record  *Record
+	Inner   []*Block // the elements of a result's content
 
 	typed bool
 }
+
+// LacksData reports whether the block is a file that has neither data nor a link.
+func (b *Block) LacksData() bool { return b.NotText == "source.data" }
 
 // hasType reports whether the block is an object with a string as its type. Others are not sent.
 func (b *Block) hasType() bool { return b.typed }
@@ -324,7 +328,7 @@ func (b *Block) readResult(content jsonedit.Value) {
 	for v := range content.Elements() {
 		inner := newBlock(v)
 		inner.Index = len(b.Content)
-		b.Content = append(b.Content, &inner.Block)
+		b.Inner, b.Content = append(b.Inner, inner), append(b.Content, &inner.Block)
 	}
 }
 

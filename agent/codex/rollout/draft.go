@@ -25,8 +25,7 @@ type draft struct {
 	turns   map[string]string // for each message the key of its turn in items
 	cleared bool              // the current fix has removed a turn from items
 
-	paired *repair.Calls // the calls and outputs; see [draft.calls]
-	before *draft        // the draft before the current fix
+	before *draft // the draft before the current fix
 }
 
 // Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session, because only such a fix
@@ -54,16 +53,6 @@ func (d *draft) State() repair.State {
 		n.lines, n.torn = parseLines(n.data())
 	}
 	return newState(d.c.src, n)
-}
-
-// calls returns the calls of the session with their outputs.
-func (d *draft) calls() repair.Calls {
-	if d.paired == nil {
-		q, _ := d.c.Next()
-		paired := repair.PairCalls(q.Blocks)
-		d.paired = &paired
-	}
-	return *d.paired
 }
 
 func (d *draft) set(i int, value []byte, path ...string) error {
@@ -226,9 +215,8 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 	}, path...)
 }
 
-// SetCallID implements [repair.Editor] for the call and its outputs.
-func (d *draft) SetCallID(call *request.Block, id string) error {
-	for _, b := range append([]*request.Block{call}, d.calls().Results(call)...) {
+func (d *draft) SetCallID(call *request.Block, results []*request.Block, id string) error {
+	for _, b := range append([]*request.Block{call}, results...) {
 		if err := d.setMember(b, jsonedit.Quote(id), "call_id"); err != nil {
 			return err
 		}

@@ -241,7 +241,7 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 }
 
 // SetCallID implements [repair.Editor]. A call and its result are one record.
-func (d *draft) SetCallID(call *request.Block, id string) error {
+func (d *draft) SetCallID(call *request.Block, _ []*request.Block, id string) error {
 	return d.set(call.Ref(), jsonedit.Quote(id), "callID")
 }
 

@@ -3,7 +3,7 @@
 //
 // It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
 // internal/culprit, internal/fail, internal/jsonedit, internal/keep, internal/mend, internal/report, internal/request,
-// internal/term, internal/ui, internal/watch, journal and repair. Read runScan first.
+// internal/term, internal/ui, journal and repair. Read runScan first.
 package inspect
 
 import (

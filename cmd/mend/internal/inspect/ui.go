@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +25,6 @@ import (
 	"mend/internal/request"
 	"mend/internal/term"
 	"mend/internal/ui"
-	"mend/internal/watch"
-	"mend/journal"
 	"mend/repair"
 )
 
@@ -38,12 +35,11 @@ func UI(env *frame.Env) *cobra.Command {
 		Short: "Browse, repair and undo on one screen",
 		Long: `The screen shows the sessions of all your agents, the broken ones first. Beside them it
 shows the conversation of the selected session, with the broken places marked, and what a
-repair would change. r repairs or restores a session, a repairs all broken ones, u undoes, c
+repair would do. r repairs or restores a session, a repairs all broken ones, u undoes, c
 shows the command that continues the session, ? lists all keys.
 
-Changes by an agent appear within seconds. Nothing is written before you have seen it and
-answered yes. Each change is written to the journal first, as with "mend fix", and can be
-undone.`,
+Nothing is written before you have seen it and answered yes. Each change is written to the
+journal first, as with "mend fix", and can be undone.`,
 		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
 	}
@@ -56,9 +52,9 @@ func runUI(ctx context.Context, env *frame.Env) error {
 	if !env.CanAsk {
 		return fail.New(fail.Refused, `"mend scan" and "mend fix" need no terminal`, "mend ui needs a terminal")
 	}
-	b := &uiBackend{Env: env, clients: map[string]*mend.Store{}, lost: map[uiKey]frame.Restorable{}}
+	b := &uiBackend{Env: env}
 	env.Opt.Note = b.addNote
-	if err := b.open(); err != nil {
+	if err := b.open(ctx); err != nil {
 		return err
 	}
 	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
@@ -74,53 +70,33 @@ type uiBackend struct {
 	*frame.Env
 
 	changing sync.Mutex // held while a change is written; reads continue
-	stores   []string
-	clients  map[string]*mend.Store     // by the root of the store
-	lost     map[uiKey]frame.Restorable // restorable sessions
+	stores   []*mend.Store
 
 	mu    sync.Mutex // guards lost and notes
+	lost  map[uiKey]frame.Restorable
 	notes []string
 }
 
 var _ ui.Backend = (*uiBackend)(nil)
 
-// open opens the store that the user named, or all stores that are found. It fails if it can open none.
-func (b *uiBackend) open() error {
-	found := b.Opt.Agents.Stores()
-	if b.Opt.Store != "" {
-		found = []mend.Located{{Path: b.Opt.Store}}
+// open opens the stores as "mend scan" does. It fails if it can open none.
+func (b *uiBackend) open(ctx context.Context) (err error) {
+	env, _, done := b.quiet()
+	defer done()
+	env.JSON = true                 // an error is returned, not printed
+	env.Opt.Journal = b.Opt.Journal // of which each change is one operation
+	b.stores, err = frame.OpenAll(ctx, env, false)
+	if err != nil && len(b.stores) > 0 {
+		b.addNote("a store is not examined: " + err.Error())
+		err = nil
 	}
-	failed := mend.ErrNoStore
-	for _, at := range found {
-		opt := b.Opt
-		opt.Store, opt.Layout = at.Path, at.Layout
-		c, err := mend.Open(opt)
-		if err != nil {
-			failed = err
-			continue
-		}
-		root := c.ID().Root
-		if former, err := filepath.EvalSymlinks(c.Reader().Former()); err == nil && former == root && b.Opt.Store == "" {
-			b.addNote("the agent no longer reads " + term.ShortenHome(root))
-			continue
-		}
-		if b.clients[root] == nil {
-			b.clients[root] = c
-			b.stores = append(b.stores, root)
-		}
-		pending, err := c.Log(b.Opt.Journal.Context, journal.Query{State: change.Pending})
-		if err != nil {
-			return err
-		}
-		for _, e := range pending {
-			b.addNote(fmt.Sprintf(`repair %s is pending: the next change or "mend recover" finishes it`, e.ID))
-		}
-	}
-	if len(b.stores) == 0 {
-		return failed
-	}
-	if !errors.Is(failed, mend.ErrNoStore) {
-		b.addNote("a store is not examined: " + failed.Error())
+	return err
+}
+
+// store returns the store at root, nil if it is not open.
+func (b *uiBackend) store(root string) *mend.Store {
+	if i := slices.IndexFunc(b.stores, func(c *mend.Store) bool { return c.ID().Root == root }); i >= 0 {
+		return b.stores[i]
 	}
 	return nil
 }
@@ -179,44 +155,38 @@ func (b *uiBackend) printLines(width int, print func(a *frame.Env) error) (lines
 const scanStep = 100 * time.Millisecond
 
 // Scan implements [ui.Backend].
-func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
-	var failed error
+func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) (failed error) {
 	var p ui.Progress
-	var clients []*mend.Store
+	var stores []*mend.Store
 	found := map[uiKey]ui.Session{}
-	for _, root := range b.stores {
-		c, err := b.OpenAt(root) // not the one in clients, which other goroutines use
+	last := time.Now()
+	for _, s := range b.stores {
+		c, err := b.OpenAt(s.ID().Root) // other goroutines use s
+		var heads []change.Head
+		if err == nil {
+			heads, err = c.WithCache().Sessions(ctx)
+		}
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		cached := c.WithCache()
-		heads, err := cached.Sessions(ctx)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		clients = append(clients, c)
+		stores = append(stores, c)
 		p.Total += len(heads)
-		last := time.Now()
-		failed = errors.Join(failed, cached.CheckFile(ctx, frame.LargestChecked))
-		for f := range cached.Scan(ctx, heads) {
+		failed = errors.Join(failed, c.CheckFile(ctx, frame.LargestChecked))
+		for f := range c.WithCache().Scan(ctx, heads) {
 			p.Done++
 			s := b.session(c.ID(), f)
-			found[uiKey{root, s.ID}] = s
-			p.Found = append(p.Found, s)
-			if time.Since(last) >= scanStep {
+			found[uiKey{s.Store, s.ID}] = s
+			if p.Found = append(p.Found, s); time.Since(last) >= scanStep {
 				report(p)
 				p.Found, last = nil, time.Now()
 			}
 		}
-		report(p)
-		p.Found = nil
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	lost, err := b.listLost(ctx, clients)
+	lost, err := b.listLost(ctx, stores)
 	for key, x := range lost {
 		p.Found = append(p.Found, lostSession(found[key], x))
 	}
@@ -228,11 +198,11 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 }
 
 // listLost returns the sessions that "mend restore" lists. Errors of the stores were reported before.
-func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]frame.Restorable, err error) {
+func (b *uiBackend) listLost(ctx context.Context, stores []*mend.Store) (lost map[uiKey]frame.Restorable, err error) {
 	env, _, _ := b.quiet()
 	lost = map[uiKey]frame.Restorable{}
 	err = frame.WithKept(env, func(k *keep.Keep) error {
-		all, _ := frame.ListRestorable(ctx, env, clients, k, nil)
+		all, _ := frame.ListRestorable(ctx, env, stores, k, nil)
 		for _, x := range all {
 			lost[uiKey{x.StoreID().Root, x.Session.ID}] = x
 		}
@@ -278,21 +248,15 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	return s
 }
 
-// restorable returns a restorable session.
-func (b *uiBackend) restorable(key uiKey) (x frame.Restorable, known bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	x, known = b.lost[key]
-	return x, known
-}
-
 // withSession runs f with a session's store and its head. listed is false if the store does not have the session.
 func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	x, known := b.restorable(uiKey{s.Store, s.ID})
-	c := b.clients[s.Store]
+	b.mu.Lock()
+	x, known := b.lost[uiKey{s.Store, s.ID}]
+	b.mu.Unlock()
+	c := b.store(s.Store)
 	switch {
 	case c == nil && known:
 		return x.NamedSession().NoStore(b.Env)
@@ -307,108 +271,6 @@ func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *men
 		return err
 	}
 	return f(c, h, true)
-}
-
-// proposeRestore plans to restore a session. If the store does not have the session, h needs only the id.
-func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.Head) (done mend.Restored, err error) {
-	env, _, note := b.quiet()
-	defer note()
-	err = frame.WithKept(env, func(k *keep.Keep) (err error) {
-		if h.Ref == (change.Ref{}) {
-			gone, unread, err := c.Gone(ctx, k)
-			i := slices.IndexFunc(gone, func(g change.Head) bool { return g.ID == h.ID })
-			if i < 0 {
-				return cmp.Or(err, unread, mend.ErrNoSession)
-			}
-			h = gone[i]
-		}
-		done, err = c.ProposeRestore(ctx, k, h, mend.RestoreRequest{})
-		return err
-	})
-	return done, err
-}
-
-// Examine implements [ui.Backend].
-func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
-	c, key := b.clients[s.Store], uiKey{s.Store, s.ID}
-	x, known := b.restorable(key)
-	if c == nil {
-		s.Gone = !known
-		return lostSession(s, x), nil
-	}
-	h, err := c.Session(ctx, s.ID)
-	listed := err == nil
-	if errors.Is(err, mend.ErrNoSession) {
-		h, err = change.Head{ID: s.ID}, nil
-	}
-	if err != nil {
-		return s, err
-	}
-	if listed {
-		f, err := c.ScanOne(ctx, h)
-		if ctx.Err() != nil || err != nil && f.Err == nil {
-			return s, err
-		}
-		if line = b.session(c.ID(), f); !known && f.Shown() == repair.Listed {
-			return line, nil
-		}
-	}
-	done, err := b.proposeRestore(ctx, c, h)
-	if known && (err != nil || len(done.Plan.Ops) == 0) {
-		b.mu.Lock()
-		delete(b.lost, key)
-		b.mu.Unlock()
-	}
-	switch {
-	case err == nil && len(done.Plan.Ops) > 0:
-		x = frame.Restorable{Restorable: mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Other: done.Other}, Store: c}
-		if done.From != nil {
-			x.Kept, x.KeptAt = done.From.Messages, done.From.Time
-		}
-		b.mu.Lock()
-		b.lost[key] = x
-		b.mu.Unlock()
-		return lostSession(line, x), nil
-	case !listed:
-		s.Gone = true
-		return s, ctx.Err()
-	}
-	return line, ctx.Err()
-}
-
-// The times of [watch.Options].
-const (
-	uiQuiet = 300 * time.Millisecond // without a change before a session is read again
-	uiPoll  = 2 * time.Second
-)
-
-// Follow implements [ui.Backend].
-func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
-	var group sync.WaitGroup
-	for _, root := range b.stores {
-		c, err := b.OpenAt(root) // not the one in clients, which other goroutines use
-		if err != nil {
-			continue // the scan has reported it
-		}
-		group.Go(func() {
-			watch.Run(ctx, frame.WatchedStore{Store: c, Reader: c.Reader()}, watch.Options{
-				Since: since, Quiet: uiQuiet, Poll: uiPoll,
-				Handle: func(ctx context.Context, h change.Head) (again bool) {
-					s, err := b.Examine(ctx, ui.Session{ID: h.ID, Store: root})
-					if err == nil {
-						report(s)
-					}
-					return s.Busy
-				},
-				Notice: func(n watch.Notice) {
-					if n.Lost != nil {
-						b.addNote(term.ShortenHome(root) + " cannot be read: " + n.Lost.Error())
-					}
-				},
-			})
-		})
-	}
-	group.Wait()
 }
 
 // Conversation implements [ui.Backend].
@@ -540,13 +402,11 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 
 // A uiStep is a planned change of a session.
 type uiStep struct {
+	frame.Step
 	session ui.Session
-	name    string // of the session or the repair in a sentence
 	lines   []ui.Line
-	ops     []change.Op
-	err     error  // why there is no plan
-	proof   string // with which versions the session works afterwards
-	do      func(*frame.RepairBatch) error
+	proof   string                         // with which versions the session works afterwards
+	apply   func(*frame.RepairBatch) error // nil: apply the plan
 }
 
 // uiVerbs are the words for a change: the question, the result, the next key, and the text if there is nothing to do.
@@ -559,75 +419,93 @@ var (
 	redoVerbs    = uiVerbs{"Redo", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
-// change returns the change that makes all steps as one operation in the journal j. A failed step does not stop the
-// others.
+// change returns the change that makes all steps as one operation in the journal j, which the stores of the steps use.
+// A failed step does not stop the others.
 func (b *uiBackend) change(verbs uiVerbs, j *mend.Journal, steps []uiStep) (ch ui.Change, err error) {
 	var todo []uiStep
 	changes := 0
 	for _, s := range steps {
-		if s.err != nil && len(steps) == 1 {
-			return ch, b.withHint(s.err)
+		if s.Err != nil && len(steps) == 1 {
+			return ch, b.withHint(s.Err)
 		}
 		if len(steps) > 1 {
-			ch.Lines = append(ch.Lines, ui.Line{Text: s.name, Style: ui.Bold})
+			ch.Lines = append(ch.Lines, ui.Line{Text: s.Name, Style: ui.Bold})
 		}
-		if s.err != nil {
-			ch.Lines = append(ch.Lines, ui.Line{Text: "stays as it is: " + s.err.Error(), Style: ui.Warn, Indent: 2}, ui.Line{})
+		if s.Err != nil {
+			ch.Lines = append(ch.Lines, ui.Line{Text: "stays as it is: " + s.Err.Error(), Style: ui.Warn, Indent: 2}, ui.Line{})
 			continue
 		}
 		ch.Lines = append(append(ch.Lines, s.lines...), ui.Line{})
-		if len(s.ops) > 0 {
-			todo, changes, ch.About = append(todo, s), changes+len(s.ops), append(ch.About, s.session)
+		if len(s.Plan.Ops) > 0 {
+			todo, changes, ch.About = append(todo, s), changes+len(s.Plan.Ops), append(ch.About, s.session)
 		}
 	}
 	if len(todo) == 0 {
 		ch.Question = verbs.nothing
 		return ch, nil
 	}
-	name := steps[0].name
+	name := steps[0].Name
 	if len(steps) > 1 {
 		name = term.Count(len(todo), "session")
 	}
 	ch.Question = fmt.Sprintf("%s %s: %s?", verbs.ask, name, term.Count(changes, "change"))
-	ch.Apply = func(ctx context.Context) (string, error) {
-		b.changing.Lock()
-		defer b.changing.Unlock()
-		env, _, note := b.quiet()
-		defer note()
-		j.Join()
-		run, sessions := &frame.RepairBatch{Batch: frame.NewBatch(ctx, env, len(todo))}, 0
-		var failed error
-		for _, s := range todo {
-			before := run.Made
-			var err error
-			_ = b.Made.Apply(func() error {
-				if err = s.do(run); run.Made > before {
-					sessions++
-					return nil
-				}
-				return err
-			})
-			if err = cmp.Or(err, ctx.Err()); errors.Is(err, frame.ErrProblems) {
-				err = errors.New("it is still broken; e explains it")
-			}
-			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
-			}
-		}
-		switch first := todo[0]; {
-		case len(run.Done) == 0:
-			return "", failed
-		case len(todo) > 1:
-			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(run.Done[0])), failed
-		default:
-			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, run.Done[0].ID)
-			if first.proof != "" && failed == nil {
-				text += ": " + first.proof
-			}
-			return text + ". " + verbs.next, failed
-		}
-	}
+	ch.Apply = func(ctx context.Context) (string, error) { return b.apply(ctx, verbs, j, todo) }
 	return ch, nil
+}
+
+// apply makes the steps as one operation, and describes the result.
+func (b *uiBackend) apply(ctx context.Context, verbs uiVerbs, j *mend.Journal, todo []uiStep) (text string, err error) {
+	b.changing.Lock()
+	defer b.changing.Unlock()
+	var failures bytes.Buffer
+	env, _, _ := b.quiet()
+	env.Err, env.Opt.Journal = &failures, j
+	batch := &frame.RepairBatch{Batch: frame.NewBatch(ctx, env, len(todo))}
+	sessions, made := 0, 0
+	_ = b.Made.Apply(func() error {
+		err = batch.Run(frame.WriteFlags{Yes: true}, frame.Job{
+			N: len(todo), Forks: true, // the scan after the change shows what became of forks
+			Steps: func(yield func(frame.Step) bool) {
+				for _, s := range todo {
+					if s.apply != nil {
+						s.Apply = func(*frame.Batch) (change.Entry, error) { return change.Entry{}, s.apply(batch) }
+					}
+					if !yield(s.Step) {
+						return
+					}
+				}
+			},
+			Ended: func(frame.Step, change.Entry, error) {
+				if batch.Made > made {
+					sessions, made = sessions+1, batch.Made
+				}
+			},
+		})
+		if made > 0 {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, frame.ErrProblems):
+		err = errors.New("not all of it is repaired; e explains what is left")
+	case err != nil && failures.Len() > 0: // which has the errors of all sessions
+		err = errors.New(strings.Join(strings.Fields(ansi.Strip(failures.String())), " "))
+	case err != nil:
+		err = b.withHint(err)
+	}
+	switch first := todo[0]; {
+	case sessions == 0:
+	case len(todo) > 1:
+		text = fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(batch.Done[0]))
+	default:
+		text = fmt.Sprintf("%s %s (%s)", verbs.done, first.Name, batch.Done[0].ID)
+		if first.proof != "" && err == nil {
+			text += ": " + first.proof
+		}
+		text += ". " + verbs.next
+	}
+	return text, err
 }
 
 // withHint adds the user's next step to an error.
@@ -640,17 +518,19 @@ func (b *uiBackend) withHint(err error) error {
 
 // propose plans the repair or the restore of a session; with changes its lines show each change of a record.
 func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
-	step = uiStep{session: s, name: show.QuotedTitle(s.Title, s.ID)}
-	step.err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+	step = uiStep{session: s, Step: frame.Step{Name: show.QuotedTitle(s.Title, s.ID)}}
+	step.Err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if s.Lost || !listed {
-			done, err := b.proposeRestore(ctx, c, h)
+			env, _, note := b.quiet()
+			defer note()
+			done, err := frame.ProposeRestore(ctx, env, c, h, mend.RestoreRequest{})
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
-			step.ops = done.Plan.Ops
+			step.Plan = done.Plan
 			step.lines, _ = b.printLines(0, func(a *frame.Env) error { // PrintRestore returns no error
 				frame.PrintRestore(a, h, done)
 				return nil
 			})
-			step.do = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, &done) }
+			step.apply = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, &done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
@@ -662,14 +542,14 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 			return err
 		}
 		p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result}
-		if proof := show.ProvenSessionsText([]show.Proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
-			step.proof = proof
+		if step.Plan = result.Plan; len(step.Plan.Ops) > 0 {
+			step.proof = show.ProvenSessionsText([]show.Proposal{p})
 		}
-		step.ops, step.lines = result.Plan.Ops, planLines(p, step.proof)
+		step.lines = planLines(p, step.proof)
 		if changes {
-			step.lines = append(step.lines, opLines(step.ops)...)
+			step.lines = append(step.lines, b.opLines(step.Plan.Ops)...)
 		}
-		step.do = func(run *frame.RepairBatch) error {
+		step.apply = func(run *frame.RepairBatch) error {
 			_, err := run.Apply(p)
 			return err
 		}
@@ -692,38 +572,27 @@ func planLines(p show.Proposal, proof string) (lines []ui.Line) {
 	return lines
 }
 
-// maxOpLines is about how many lines of changes are shown.
+// maxOpLines is how many lines of changes are shown.
 const maxOpLines = 2000
 
 // opLines returns the changes of a plan, before and after.
-func opLines(ops []change.Op) (lines []ui.Line) {
-	for i, o := range ops {
-		if len(lines) > maxOpLines {
-			return append(lines, ui.Line{Text: term.CountWords(len(ops)-i, "more change", "more changes"), Style: ui.Faint})
+func (b *uiBackend) opLines(ops []change.Op) []ui.Line {
+	lines, _ := b.printLines(0, func(a *frame.Env) error {
+		show.Ops(a.Terminal, ops)
+		return nil
+	})
+	for i, l := range lines {
+		switch {
+		case strings.HasPrefix(l.Text, "+"):
+			lines[i].Style = ui.Good
+		case strings.HasPrefix(l.Text, "-"):
+			lines[i].Style = ui.Bad
 		}
-		title := fmt.Sprintf("Change %d of %d", i+1, len(ops))
-		if word := show.OpWord(o); word != "change" {
-			title += ": " + word
-		}
-		lines = append(lines, ui.Line{}, ui.Line{Text: title, Style: ui.Bold})
-		if !show.HasDiff(o.Ref) {
-			continue
-		}
-		show.EachDiffLine(o.Pre, o.Post, func(line []byte) {
-			style := map[byte]ui.Style{'+': ui.Good, '-': ui.Bad}[line[0]]
-			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: show.ShortenLine(string(line[1:])), Style: style, Indent: 1})
-		})
 	}
-	return lines
-}
-
-// Changes implements [ui.Backend].
-func (b *uiBackend) Changes(ctx context.Context, s ui.Session) ([]ui.Line, error) {
-	step := b.propose(ctx, s, true)
-	if step.err != nil {
-		return []ui.Line{{Text: "Nothing is planned: " + step.err.Error()}}, ctx.Err()
+	if more := len(lines) - maxOpLines; more > 0 {
+		lines = append(lines[:maxOpLines], ui.Line{Text: term.CountWords(more, "more line", "more lines"), Style: ui.Faint})
 	}
-	return step.lines, nil
+	return append([]ui.Line{{}}, lines...)
 }
 
 // Repair implements [ui.Backend].
@@ -745,13 +614,11 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 }
 
 // Revert implements [ui.Backend].
-func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bool) (ch ui.Change, err error) {
+func (b *uiBackend) Revert(ctx context.Context, s ui.Session, redo bool) (ch ui.Change, err error) {
 	env, _, note := b.quiet()
 	defer note()
 	v := frame.Reversal{Env: env, Ctx: ctx, DryRun: true, Request: mend.UndoRequest{Redo: redo}}
-	if id != "" {
-		v.Names = []string{id}
-	} else if v.Names, err = b.newest(ctx, env, s, redo); err != nil {
+	if v.Names, err = b.newest(ctx, env, s, redo); err != nil {
 		return ch, err
 	}
 	if _, err := v.Find(); err != nil {
@@ -771,16 +638,12 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 			p, t.Err = v.MakePlan(t)
 		}
 		first := env.Entry(t.IDs[0])
-		step := uiStep{name: frame.NameRepairs(len(t.IDs), 1, first), ops: p.Ops, err: t.Err}
+		step := uiStep{Step: frame.Step{Store: t.Store, Plan: p, Name: frame.NameRepairs(len(t.IDs), 1, first), Err: t.Err}}
 		for e := range env.Entries(t.IDs) {
 			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), show.CauseText(e))})
 		}
-		if step.lines = append(step.lines, opLines(p.Ops)...); t.Store != nil {
+		if step.lines = append(step.lines, b.opLines(p.Ops)...); t.Store != nil {
 			step.session = ui.Session{ID: p.Session, Store: t.Store.ID().Root, Title: first.Cause.Title}
-		}
-		step.do = func(run *frame.RepairBatch) error {
-			_, err := run.Batch.Apply(t.Store, p)
-			return err
 		}
 		steps = append(steps, step)
 	}
@@ -789,7 +652,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 
 // newest returns the ids that undo or redo reverts by default: the newest of the session, none if it has none.
 func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) (ids []string, err error) {
-	c := b.clients[s.Store]
+	c := b.store(s.Store)
 	if c == nil {
 		return nil, nil
 	}
@@ -802,54 +665,4 @@ func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, re
 		return env.RevertedEntries(ids)
 	}
 	return ids, err
-}
-
-// Journal implements [ui.Backend].
-func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
-	es, err := b.Opt.Journal.Log(journal.Query{})
-	if errors.Is(err, journal.ErrDamaged) && len(es) > 0 {
-		b.addNote(err.Error())
-		err = nil
-	}
-	env, _, _ := b.quiet()
-	for _, op := range show.Operations(es) {
-		id, row := op[0].ID, show.EntryRow(env.Terminal, op[0], "")
-		if len(op) > 1 {
-			id, row = mend.OperationOf(op[0]), op.Row(env.Terminal)
-		}
-		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(fmt.Sprint(row[2])), What: fmt.Sprint(row[3]), Title: fmt.Sprint(row[5])})
-	}
-	return list, err
-}
-
-// Show implements [ui.Backend].
-func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, error) {
-	q, err := b.Opt.Journal.Find(id)
-	var op []change.Entry
-	if err == nil {
-		op, err = b.Opt.Journal.Log(q)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(op) > 1 {
-		return b.printLines(width, func(a *frame.Env) error { return frame.ShowOperation(a, op, func() {}) })
-	}
-	e, ops, err := b.Opt.Journal.Show(op[0].ID)
-	if err != nil {
-		return nil, err
-	}
-	related, err := b.Opt.Journal.Related([]change.Entry{e})
-	if err != nil {
-		return nil, err
-	}
-	head := ops
-	if ops != nil {
-		head = []change.Op{}
-	}
-	lines, err := b.printLines(width, func(a *frame.Env) error {
-		show.Entry(a.Terminal, e, head, related[e.ID], nil, "")
-		return nil
-	})
-	return append(lines, opLines(ops)...), err
 }

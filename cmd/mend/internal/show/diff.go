@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"mend/change"
@@ -17,11 +18,14 @@ import (
 	"mend/internal/term"
 )
 
-// maxLine is the number of characters of a line that a diff shows. A stored message is a single line.
-const maxLine = 160
+// maxValue is the number of characters of a value that a diff shows. A stored message is a single line.
+const maxValue = 160
 
-// HasDiff reports whether a diff is shown for changes of the record.
-func HasDiff(r change.Ref) bool {
+// maxPath is the number of bytes of a path up to which the value at the path is shown member by member.
+const maxPath = 160
+
+// hasDiff reports whether a diff is shown for changes of the record.
+func hasDiff(r change.Ref) bool {
 	return r.Kind != change.KindFolder && r.Kind != change.KindFile
 }
 
@@ -40,310 +44,175 @@ func printDiff(t *term.Terminal, pre, post *change.Image) {
 	if t.JSON {
 		return
 	}
-	EachDiffLine(pre, post, func(line []byte) {
-		t.Printf("      %s\n", colorLine(line[0], ShortenLine(string(line))))
+	eachDiffLine(pre, post, func(line string) {
+		switch line[0] {
+		case '+':
+			t.Printf("      %s\n", term.Added(line))
+		case '-':
+			t.Printf("      %s\n", term.Removed(line))
+		default:
+			t.Printf("      %s\n", term.Faint(line))
+		}
 	})
 }
 
-// colorLine returns a diff line in the colour of its sign.
-func colorLine(sign byte, line string) term.Text {
-	switch sign {
-	case '+':
-		return term.Added(line)
-	case '-':
-		return term.Removed(line)
-	}
-	return term.Faint(line)
-}
-
-// diffLines returns the lines of the diff of two images, without its header.
+// diffLines returns the lines of the diff of two images.
 func diffLines(pre, post *change.Image) (lines []string) {
-	EachDiffLine(pre, post, func(line []byte) { lines = append(lines, string(line)) })
+	eachDiffLine(pre, post, func(line string) { lines = append(lines, line) })
 	return lines
 }
 
-// imageData returns the data of an image, and for a row its other columns.
-func imageData(i *change.Image) ([]byte, change.Cols) {
+// A leaf is a text, a number or an empty list in a record, or a column of its row. In its path the elements of a list
+// have no number, so that an added element changes no other path.
+type leaf struct{ path, value []byte }
+
+func (l leaf) equal(o leaf) bool { return bytes.Equal(l.value, o.value) && bytes.Equal(l.path, o.path) }
+
+// leavesOf returns the leaves of an image, nil for none. Data that is not JSON is one leaf.
+func leavesOf(i *change.Image) (all []leaf) {
 	if i == nil {
-		return nil, change.Cols{}
+		return nil
 	}
+	data, cols := i.Data, change.Cols{}
 	if row, err := change.RowOf(change.Ref{}, i); err == nil {
-		return row.Data, row.Cols
+		data, cols = row.Data, row.Cols
 	}
-	return i.Data, change.Cols{}
-}
-
-// shownText returns the data, or its size if it is not text.
-func shownText(data []byte) []byte {
-	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
-		return data
+	switch v := jsonedit.Parse(data); {
+	case v.Kind() != 0:
+		all = appendLeaves(nil, nil, v)
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		all = []leaf{{value: fmt.Appendf(nil, "(%s of binary data)", term.Size(int64(len(data))))}}
+	case len(data) > 0:
+		all = []leaf{{value: data}}
 	}
-	return fmt.Appendf(nil, "(%s of binary data)", term.Size(int64(len(data))))
-}
-
-// cutBytes returns the part of a line that is shown.
-func cutBytes(line []byte) []byte {
-	const most = maxLine * utf8.UTFMax
-	if len(line) <= most {
-		return line
-	}
-	return append(line[:most:most], "…"...)
-}
-
-func formatCol(c change.Col) string {
-	if n, ok := c.Int(); ok {
-		return fmt.Sprint(n)
-	}
-	switch c.Class {
-	case change.ClassNull:
-		return "NULL"
-	case change.ClassText:
-		return string(c.Bytes)
-	default:
-		return fmt.Sprintf("x'%x'", c.Bytes)
-	}
-}
-
-// ShortenLine cuts a line of a diff that is too long to read.
-func ShortenLine(line string) string {
-	n := 0 // characters
-	for i := range line {
-		if n++; n > maxLine {
-			line = string([]rune(line[:i])) + "…"
-			break
-		}
-	}
-	return line
-}
-
-// A structDiff compares two records value by value, and shows each removed and added value with its path.
-type structDiff struct {
-	yield func(line []byte)
-	path  []byte // of the current value
-	shown bool   // a line was yielded
-}
-
-// EachDiffLine calls yield for each line of the diff of two images; nil means that the record does not exist. The line
-// is valid until yield returns.
-func EachDiffLine(pre, post *change.Image, yield func(line []byte)) {
-	d := structDiff{yield: yield}
-	x, xCols := imageData(pre)
-	y, yCols := imageData(post)
-	switch a, b := jsonedit.Parse(x), jsonedit.Parse(y); {
-	case bytes.Equal(x, y):
-	case a.Kind() == 0 && b.Kind() == 0:
-		d.texts(shownText(x), shownText(y))
-	case a.Kind() == 0 && pre != nil:
-		d.line('-', shownText(x))
-		d.leaves('+', b)
-	case b.Kind() == 0 && post != nil:
-		d.leaves('-', a)
-		d.line('+', shownText(y))
-	default:
-		d.value(a, b)
-	}
-	if !d.shown && !bytes.Equal(x, y) {
-		d.line(' ', []byte("the values are the same: the white space or the order of the members differs"))
-	}
-	diffCols(xCols, yCols, yield)
-	if pre != nil && post != nil && pre.Mode != post.Mode {
-		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
-		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
-	}
-}
-
-// diffCols calls yield for the columns that differ.
-func diffCols(pre, post change.Cols, yield func(line []byte)) {
-	line := func(sign byte, c change.Col) {
-		yield(cutBytes(fmt.Appendf(nil, "%c%s = %s", sign, c.Name, formatCol(c))))
-	}
-	added := slices.Collect(post.All)
-	for c := range pre.All {
-		i := slices.IndexFunc(added, func(o change.Col) bool { return o.Name == c.Name })
-		if i >= 0 && added[i].Class == c.Class && bytes.Equal(added[i].Bytes, c.Bytes) {
-			added = slices.Delete(added, i, i+1)
-			continue
-		}
-		line('-', c)
-		if i >= 0 {
-			line('+', added[i])
-			added = slices.Delete(added, i, i+1)
-		}
-	}
-	for _, c := range added {
-		line('+', c)
-	}
-}
-
-// value compares two values at the same path; the zero Value means that there is none.
-func (d *structDiff) value(x, y jsonedit.Value) {
-	switch {
-	case bytes.Equal(x.Raw(), y.Raw()):
-	case d.isDeep():
-		d.texts(x.Raw(), y.Raw())
-	case x.Kind() == '{' && y.Kind() == '{':
-		d.members(x, y)
-	case x.Kind() == '[' && y.Kind() == '[':
-		d.elements(children(x), children(y))
-	case x.Kind() == '"' && y.Kind() == '"':
-		d.texts(x.Raw(), y.Raw())
-	default:
-		d.leaves('-', x)
-		d.leaves('+', y)
-	}
-}
-
-// members compares two objects. If several members have the same name, only the last is compared.
-func (d *structDiff) members(x, y jsonedit.Value) {
-	before, after := map[string]jsonedit.Value{}, map[string]jsonedit.Value{}
-	for name, v := range x.Children() {
-		before[string(name)] = v
-	}
-	for name, v := range y.Children() {
-		after[string(name)] = v
-	}
-	for name, v := range x.Children() {
-		d.withMember(name, func() { d.value(v, after[string(name)]) })
-	}
-	for name, v := range y.Children() {
-		if _, ok := before[string(name)]; !ok {
-			d.withMember(name, func() { d.leaves('+', v) })
-		}
-	}
-}
-
-// nearby is how many elements are searched for the point where two lists are equal again.
-const nearby = 64
-
-// elements compares two lists.
-func (d *structDiff) elements(x, y []jsonedit.Value) {
-	for i, j := 0, 0; i < len(x) || j < len(y); {
-		removed, added := nextEqual(x[i:], y[j:])
-		if removed == 0 && added == 0 {
-			i, j = i+1, j+1
-			continue
-		}
-		for ; removed > 0 && added > 0; removed, added = removed-1, added-1 {
-			d.withIndex(j, func() { d.value(x[i], y[j]) })
-			i, j = i+1, j+1
-		}
-		for ; removed > 0; removed-- {
-			d.withIndex(i, func() { d.leaves('-', x[i]) })
-			i++
-		}
-		for ; added > 0; added-- {
-			d.withIndex(j, func() { d.leaves('+', y[j]) })
-			j++
-		}
-	}
-}
-
-// nextEqual returns how many elements to skip in each list until the next ones are equal, or both lists end.
-func nextEqual(x, y []jsonedit.Value) (inX, inY int) {
-	equal := func(i, j int) bool {
-		return i < len(x) && j < len(y) && bytes.Equal(x[i].Raw(), y[j].Raw())
-	}
-	for n := range nearby {
-		switch {
-		case equal(n, 0):
-			return n, 0
-		case equal(0, n):
-			return 0, n
-		case equal(n, n):
-			return n, n
-		}
-	}
-	if len(x) <= nearby || len(y) <= nearby {
-		return len(x), len(y)
-	}
-	return nearby, nearby
-}
-
-func children(v jsonedit.Value) (all []jsonedit.Value) {
-	for _, c := range v.Children() {
-		all = append(all, c)
+	for c := range cols.All {
+		all = append(all, leaf{[]byte(c.Name), formatCol(c)})
 	}
 	return all
 }
 
-// leaves shows an added or removed value, with one line for each text, number and empty list in it.
-func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
-	i := 0
-	for name, c := range v.Children() {
-		if d.isDeep() {
-			break
+func appendLeaves(all []leaf, path []byte, v jsonedit.Value) []leaf {
+	n := len(all)
+	if len(path) <= maxPath {
+		element := append(path[:len(path):len(path)], "[]"...)
+		for name, c := range v.Children() {
+			at := element
+			if v.Kind() == '{' {
+				at = bytes.TrimPrefix(slices.Concat(path, []byte{'.'}, name), []byte{'.'})
+			}
+			all = appendLeaves(all, at, c)
 		}
-		if v.Kind() == '[' {
-			d.withIndex(i, func() { d.leaves(sign, c) })
-		} else {
-			d.withMember(name, func() { d.leaves(sign, c) })
-		}
-		i++
 	}
-	if i == 0 && v.Kind() != 0 {
-		d.line(sign, v.Raw())
+	if len(all) == n {
+		all = append(all, leaf{path, v.Raw()})
+	}
+	return all
+}
+
+func formatCol(c change.Col) []byte {
+	if n, ok := c.Int(); ok {
+		return fmt.Append(nil, n)
+	}
+	switch c.Class {
+	case change.ClassNull:
+		return []byte("NULL")
+	case change.ClassText:
+		return c.Bytes
+	default:
+		return fmt.Appendf(nil, "x'%x'", c.Bytes)
 	}
 }
 
-// isDeep reports whether the path is so long that the value is shown as one text.
-func (d *structDiff) isDeep() bool { return len(d.path) > maxLine }
+// eachDiffLine calls yield for each line of the diff of two images; nil means that the record does not exist.
+func eachDiffLine(pre, post *change.Image, yield func(line string)) {
+	x, y := leavesOf(pre), leavesOf(post)
+	if pre != nil && post != nil && pre.Mode != post.Mode {
+		x = append(x, leaf{[]byte("mode"), []byte(pre.Mode.String())})
+		y = append(y, leaf{[]byte("mode"), []byte(post.Mode.String())})
+	}
+	shown := false
+	line := func(sign string, l leaf) {
+		shown = true
+		yield(sign + l.text())
+	}
+	for len(x) > 0 || len(y) > 0 {
+		removed, added := nextEqual(x, y)
+		before, after := x[:removed], y[:added]
+		x, y = x[removed:], y[added:]
+		for len(before) > 0 || len(after) > 0 {
+			switch {
+			case len(before) > 0 && len(after) > 0 && bytes.Equal(before[0].path, after[0].path):
+				a, b := cutCommon(before[0], after[0])
+				line("-", a)
+				line("+", b)
+				before, after = before[1:], after[1:]
+			case len(before) > 0:
+				line("-", before[0])
+				before = before[1:]
+			default:
+				line("+", after[0])
+				after = after[1:]
+			}
+		}
+		for len(x) > 0 && len(y) > 0 && x[0].equal(y[0]) {
+			x, y = x[1:], y[1:]
+		}
+	}
+	if !shown && pre != nil && post != nil && !pre.Equal(post) {
+		yield(" the values are the same: the white space differs")
+	}
+}
 
-// texts shows two texts, beginning shortly before the point where they differ.
-func (d *structDiff) texts(x, y []byte) {
+// nearby is how many leaves are searched for the point where two records are equal again.
+const nearby = 64
+
+// nextEqual returns how many leaves to skip in each record until the next ones are equal, or both records end.
+func nextEqual(x, y []leaf) (inX, inY int) {
+	for n := range nearby {
+		for i := range n + 1 {
+			if j := n - i; i < len(x) && j < len(y) && x[i].equal(y[j]) {
+				return i, j
+			}
+		}
+	}
+	return min(nearby, len(x)), min(nearby, len(y))
+}
+
+// cutCommon removes the common beginning of two values, except for a few characters before the point where they differ.
+func cutCommon(x, y leaf) (leaf, leaf) {
 	n := 0
-	for n < len(x) && n < len(y) && x[n] == y[n] {
+	for n < len(x.value) && n < len(y.value) && x.value[n] == y.value[n] {
 		n++
 	}
-	for n = max(n-maxLine/4, 0); n > 0 && n < len(x) && !utf8.RuneStart(x[n]); {
+	for n = max(n-maxValue/4, 0); n > 0 && !utf8.RuneStart(x.value[n]); {
 		n--
 	}
-	for _, t := range []struct {
-		sign byte
-		text []byte
-	}{{'-', x}, {'+', y}} {
-		if n > 0 {
-			t.text = append([]byte("…"), cutBytes(t.text[n:])...)
-		}
-		if len(x) > 0 || t.sign == '+' {
-			d.line(t.sign, t.text)
-		}
+	if n == 0 {
+		return x, y
 	}
+	return leaf{x.path, slices.Concat([]byte("…"), x.value[n:])}, leaf{y.path, slices.Concat([]byte("…"), y.value[n:])}
 }
 
-// withMember calls fn with a member's name added to the path.
-func (d *structDiff) withMember(name []byte, fn func()) {
-	n := len(d.path)
-	if n > 0 {
-		d.path = append(d.path, '.')
+// text returns the leaf as a line, with the end of a long path and the beginning of a long value.
+func (l leaf) text() string {
+	const most = maxValue * utf8.UTFMax
+	value := []rune(string(l.value[:min(len(l.value), most)]))
+	text := string(value[:min(len(value), maxValue)])
+	if len(value) > maxValue || len(l.value) > most {
+		text += "…"
 	}
-	d.path = append(d.path, name...)
-	fn()
-	d.path = d.path[:n]
-}
-
-// withIndex calls fn with an element's index added to the path.
-func (d *structDiff) withIndex(i int, fn func()) {
-	n := len(d.path)
-	d.path = fmt.Appendf(d.path, "[%d]", i)
-	fn()
-	d.path = d.path[:n]
-}
-
-// line yields a line with the path.
-func (d *structDiff) line(sign byte, text []byte) {
-	d.shown = true
-	b := []byte{sign}
-	if path := d.path; len(path) > 0 {
-		if over := len(path) - maxLine/2; over > 0 {
-			b, path = append(b, "…"...), path[over:]
-		}
-		b = append(append(b, path...), ": "...)
+	path := string(l.path)
+	if over := len(path) - maxPath/2; over > 0 {
+		path = "…" + path[over:]
 	}
-	d.yield(bytes.ReplaceAll(append(b, cutBytes(text)...), []byte{'\n'}, []byte{' '}))
+	if path != "" {
+		text = path + ": " + text
+	}
+	return strings.ReplaceAll(text, "\n", " ")
 }
 
-// OpWord returns a word for the change of an op.
-func OpWord(o change.Op) string {
+// opWord returns a word for the change of an op.
+func opWord(o change.Op) string {
 	switch {
 	case o.Ref.Kind == change.KindFile && o.Post == nil:
 		return "move away"
@@ -359,11 +228,11 @@ func Ops(t *term.Terminal, ops []change.Op) {
 	for _, o := range ops {
 		if o.Ref.Kind == change.KindFile { // a user file: its content is not shown
 			i := cmp.Or(o.Pre, o.Post)
-			t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+OpWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+			t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+opWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 			continue
 		}
 		t.Printf("  %s %s\n", term.Bold(opMark(o)+" "+o.Verb()), o.Ref)
-		if HasDiff(o.Ref) {
+		if hasDiff(o.Ref) {
 			printDiff(t, o.Pre, o.Post)
 		}
 	}

@@ -20,29 +20,30 @@ func TestDiff(t *testing.T) {
 	row := func(members string, at int64) *change.Image {
 		return change.ImageOf(&change.Record{Data: object(members).Data, Cols: change.NewCols(change.IntCol("time_updated", at))})
 	}
-	cut := strings.Repeat("x", maxLine*4)
+	cut := strings.Repeat("x", maxValue)
 	for _, c := range []struct {
 		name      string
 		pre, post *change.Image
 		want      []string
 	}{
 		{"a member", object(`"a":{"b":1,"c":2}`), object(`"a":{"b":1,"c":"3"}`), []string{"-a.c: 2", `+a.c: "3"`}},
-		{"members added and removed", object(`"a":[]`), object(`"b":{"c":[true,{}]}`), []string{"-a: []", "+b.c[0]: true", "+b.c[1]: {}"}},
-		{"another type", object(`"a":[7]`), object(`"a":null`), []string{"-a[0]: 7", "+a: null"}},
-		{"elements removed", object(`"a":[1,2,3,2]`), object(`"a":[1,3]`), []string{"-a[1]: 2", "-a[3]: 2"}},
-		{"elements changed and added", object(`"a":[{"t":1},5,6]`), object(`"a":[{"t":2},5,7,6,8]`), []string{"-a[0].t: 1", "+a[0].t: 2", "+a[2]: 7", "+a[4]: 8"}},
-		{"another order", object(`"a":[1,2]`), object(`"a":[2,1]`), []string{"-a[0]: 1", "+a[1]: 1"}},
-		{"white space", object(`"a":1,"b":2`), object(`"b":2, "a":1`), []string{" the values are the same: the white space or the order of the members differs"}},
+		{"members added and removed", object(`"a":[]`), object(`"b":{"c":[true,{}]}`), []string{"-a: []", "+b.c[]: true", "+b.c[]: {}"}},
+		{"another type", object(`"a":[7]`), object(`"a":null`), []string{"-a[]: 7", "+a: null"}},
+		{"elements removed", object(`"a":[1,2,3,2]`), object(`"a":[1,3]`), []string{"-a[]: 2", "-a[]: 2"}},
+		{"elements changed and added", object(`"a":[{"t":1},5,6]`), object(`"a":[{"t":2},5,7,6,8]`), []string{"-a[].t: 1", "+a[].t: 2", "+a[]: 7", "+a[]: 8"}},
+		{"another order", object(`"a":[1,2]`), object(`"a":[2,1]`), []string{"+a[]: 2", "-a[]: 2"}},
+		{"white space", object(`"a":1,"b":2`), object(`"a":1, "b":2`), []string{" the values are the same: the white space differs"}},
+		{"members in another order", object(`"a":1,"b":2`), object(`"b":2,"a":1`), []string{"+b: 2", "-b: 2"}},
 		{"equal", object(`"a":1`), object(`"a":1`), nil},
-		{"mode", object(`"a":1`), &change.Image{Data: object(`"a":1`).Data, Mode: 0o600}, []string{"-mode ----------", "+mode -rw-------"}},
+		{"mode", object(`"a":1`), &change.Image{Data: object(`"a":1`).Data, Mode: 0o600}, []string{"-mode: ----------", "+mode: -rw-------"}},
 		{"the end of a long text", object(`"a":"` + long + `1"`), object(`"a":"` + long + `2"`), []string{
-			"-a: …" + strings.Repeat("x", maxLine/4) + `1"`, "+a: …" + strings.Repeat("x", maxLine/4) + `2"`,
+			"-a: …" + strings.Repeat("x", maxValue/4) + `1"`, "+a: …" + strings.Repeat("x", maxValue/4) + `2"`,
 		}},
-		{"created", nil, object(`"a":[1,{"b":"c"}]`), []string{`+pad: "` + cut[1:] + "…", "+a[0]: 1", `+a[1].b: "c"`}},
+		{"created", nil, object(`"a":[1,{"b":"c"}]`), []string{`+pad: "` + cut[1:] + "…", "+a[]: 1", `+a[].b: "c"`}},
 		{"deleted", object(`"a":1`), nil, []string{`-pad: "` + cut[1:] + "…", "-a: 1"}},
-		{"a column", row(`"a":1`, 5), row(`"a":2`, 6), []string{"-a: 1", "+a: 2", "-time_updated = 5", "+time_updated = 6"}},
+		{"a column", row(`"a":1`, 5), row(`"a":2`, 6), []string{"-a: 1", "+a: 2", "-time_updated: 5", "+time_updated: 6"}},
 		{"no JSON", &change.Image{Data: []byte(long + "\n1")}, &change.Image{Data: []byte(long + "\n2")}, []string{
-			"-…" + strings.Repeat("x", maxLine/4-1) + " 1", "+…" + strings.Repeat("x", maxLine/4-1) + " 2",
+			"-…" + strings.Repeat("x", maxValue/4-1) + " 1", "+…" + strings.Repeat("x", maxValue/4-1) + " 2",
 		}},
 		{"no text", &change.Image{Data: []byte(long + "\x00")}, &change.Image{Data: []byte(long + long + "\x00")}, []string{"-(1.0 MiB of binary data)", "+(2.0 MiB of binary data)"}},
 	} {
@@ -81,22 +82,24 @@ func TestDiffHostile(t *testing.T) {
 		}
 	}
 	for _, line := range diffLines(nil, &change.Image{Data: []byte(nested)}) {
-		if len(line) > 5*maxLine {
+		if len(line) > 5*maxValue {
 			t.Fatalf("a line of %d bytes: %.80q", len(line), line)
 		}
 	}
 }
 
-// TestShortenLine: a line is cut after maxLine characters, and invalid UTF-8 is replaced.
-func TestShortenLine(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
+// TestLeafText: a value is cut after maxValue characters, and invalid UTF-8 is replaced.
+func TestLeafText(t *testing.T) {
+	for _, c := range []struct{ value, want string }{
 		{"", ""},
-		{strings.Repeat("ö", maxLine), strings.Repeat("ö", maxLine)},
-		{strings.Repeat("ö", maxLine) + "x", strings.Repeat("ö", maxLine) + "…"},
-		{"\xff\xfe" + strings.Repeat("x", maxLine), "\ufffd\ufffd" + strings.Repeat("x", maxLine-2) + "…"},
+		{strings.Repeat("ö", maxValue), strings.Repeat("ö", maxValue)},
+		{strings.Repeat("😀", maxValue), strings.Repeat("😀", maxValue)},
+		{strings.Repeat("ö", maxValue) + "x", strings.Repeat("ö", maxValue) + "…"},
+		{strings.Repeat("😀", maxValue) + "x", strings.Repeat("😀", maxValue) + "…"},
+		{"\xff\xfe" + strings.Repeat("x", maxValue), "\ufffd\ufffd" + strings.Repeat("x", maxValue-2) + "…"},
 	} {
-		if got := ShortenLine(c.line); got != c.want {
-			t.Errorf("ShortenLine(%q) = %q, want %q", c.line, got, c.want)
+		if got := (leaf{value: []byte(c.value)}).text(); got != c.want {
+			t.Errorf("the text of %q is %q, want %q", c.value, got, c.want)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func opsJSON(infos []change.OpInfo, ops []change.Op) []opJSON {
 	all := make([]opJSON, len(infos))
 	for i, o := range infos {
 		all[i] = opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil), Pre: digestJSON(o.Pre), Post: digestJSON(o.Post)}
-		if i < len(ops) && HasDiff(o.Ref) {
+		if i < len(ops) && hasDiff(o.Ref) {
 			all[i].Diff = diffLines(ops[i].Pre, ops[i].Post)
 		}
 	}
