@@ -78,8 +78,16 @@ second such error.
 			default:
 				f.apiError = text
 			}
+			switch {
+			case f.all && f.apiError == "":
+				return frame.Usagef("--all needs --error, or the text of an error")
+			case f.setAside && len(words) == 0 && f.apiError == "":
+				return frame.Usagef("--set-aside needs a session")
+			case f.apiError != "" && !f.All():
+				return frame.Usagef("--here and --since cannot be combined with a session or an error")
+			}
 			f.asksError = len(words) == 0 && f.repairs()
-			return startRepair(cmd.Context(), env, names, f)
+			return runRepair(cmd.Context(), env, names, f)
 		},
 	}
 	addRepairFlags(env, cmd, &f)

@@ -78,24 +78,13 @@ func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
-func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
-	switch {
-	case f.all && f.apiError == "":
-		return frame.Usagef("--all needs --error, or the text of an error")
-	case f.setAside && len(names) == 0 && f.apiError == "":
-		return frame.Usagef("--set-aside needs a session")
-	case f.hasError() && !f.All():
-		return frame.Usagef("--here and --since cannot be combined with a session or an error")
-	}
-	return runRepair(ctx, env, names, f)
-}
-
 const setAsideHelp = `For a finding without a fix, --set-aside removes the message, part or line from the
 session; a tool call is removed together with its result. Fix shows what would be removed,
 and "mend undo" restores it. On a terminal, fix asks a separate question about this if you
 name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the
 hooks and watch.`
 
+// runRepair repairs the named sessions, the session of an error, or without these everything that is broken.
 func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
 	req, readings, err := repairRequest(ctx, env, &f)
 	if err != nil {
@@ -115,50 +104,36 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 		return salvageFirst(ctx, env, f, err, again)
 	}
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0, others: f.salvaged}
-	declined, offers := false, f.repairs() && !r.named && env.CanAsk && !env.JSON
-	salvages := (offers || (f.Yes || f.DryRun) && f.isWhole() && !r.named) && !f.salvaged
+	var damage error
 	for _, c := range clients {
-		var all []change.Head
-		if err = nil; !r.named {
-			all, err = c.Sessions(ctx)
-		}
-		if err == nil {
-			heads, failed := c.Select(all, f.SessionFilter)
-			if failed != nil {
-				return failed
-			}
-			err = r.propose(c.Store, heads)
-		} else if !salvages || !fail.IsSalvageable(err) {
-			left = env.SkipStore(ctx, left, err)
-			continue
-		}
-		if errors.Is(err, term.ErrDeclined) {
-			declined, err = true, nil
-		}
-		if salvages && fail.IsSalvageable(err) {
-			damaged := err
-			if err = f.finish.Salvage(ctx, env, f.WriteFlags); f.DryRun {
-				salvages, r.others, left = false, true, env.SkipStore(ctx, fail.Worst(left, err), damaged)
-				continue
-			}
-			if err == nil || errors.Is(err, frame.ErrProblems) {
-				return repairSalvaged(env, f, err, again)
-			}
-			salvages = false
-			if r.others = true; errors.Is(err, term.ErrDeclined) {
-				declined, err = true, nil
-			}
-		}
-		if left = env.Both(ctx, left, err); ctx.Err() != nil {
+		err := r.proposeStore(ctx, c)
+		if ctx.Err() != nil {
 			return left
 		}
-		if !r.named {
-			if err := c.CheckAccess(); err != nil { // sessions that are not listed may be broken
-				left = env.SkipStore(ctx, left, err)
-			}
+		if fail.IsSalvageable(err) && f.isWhole() && !r.named {
+			damage = fail.Worst(damage, err)
+		} else {
+			left = env.Both(ctx, left, err)
+		}
+		if r.named || fail.IsSalvageable(err) {
+			continue
+		}
+		if err := c.CheckAccess(); err != nil { // sessions that are not listed may be broken
+			left = env.SkipStore(ctx, left, err)
 		}
 	}
-	if err = r.conclude(ctx, env, f, left, declined || r.declined, offers); r.named {
+	if damage != nil {
+		salvaged, err := f.salvage(ctx, env, damage)
+		if salvaged {
+			return fail.Worst(err, again(f))
+		}
+		if r.others = true; errors.Is(err, term.ErrDeclined) {
+			r.declined = true
+		} else {
+			left = env.Both(ctx, left, err)
+		}
+	}
+	if err = r.conclude(ctx, env, f, left); r.named {
 		return salvageFirst(ctx, env, f, err, again)
 	}
 	return err
@@ -177,44 +152,51 @@ func otherNames(ctx context.Context, env *frame.Env, text string) []string {
 // salvageFirst salvages the damaged databases if a repair failed because one is damaged, and then repeats the repair.
 // It returns damage, the error of the repair, if that is another error, or without a terminal and --yes.
 func salvageFirst(ctx context.Context, env *frame.Env, f repairFlags, damage error, again func(repairFlags) error) error {
-	if !fail.IsSalvageable(damage) || f.salvaged || !f.Yes && !f.DryRun && (!env.CanAsk || env.JSON) {
-		return damage
-	}
-	switch err := f.finish.Salvage(ctx, env, f.WriteFlags); {
-	case f.DryRun:
-		return fail.Worst(damage, err)
-	case err != nil && !errors.Is(err, frame.ErrProblems):
+	salvaged, err := f.salvage(ctx, env, damage)
+	if !salvaged {
 		return err
-	default:
-		delete(env.Answer, "failed")
-		return repairSalvaged(env, f, err, again)
 	}
+	return fail.Worst(err, again(f)) // the new database may have broken sessions
 }
 
-// repairSalvaged repeats a repair after a salvage that ended with left: the new database may have broken sessions.
-func repairSalvaged(env *frame.Env, f repairFlags, left error, again func(repairFlags) error) error {
+// salvage salvages the damaged databases once, and reports whether it did so. Otherwise it returns damage, or why they
+// were not salvaged.
+func (f *repairFlags) salvage(ctx context.Context, env *frame.Env, damage error) (salvaged bool, err error) {
+	if !fail.IsSalvageable(damage) || f.salvaged || !f.Yes && !f.DryRun && (!env.CanAsk || env.JSON) {
+		return false, damage
+	}
+	err = f.finish.Salvage(ctx, env, f.WriteFlags)
+	switch {
+	case f.DryRun:
+		return false, fail.Worst(damage, err)
+	case err != nil && !errors.Is(err, frame.ErrProblems):
+		return false, err
+	}
+	delete(env.Answer, "failed")
 	f.asksError, f.salvaged = false, true
 	f.before, _ = env.Answer["repairs"].([]show.RepairJSON)
-	return fail.Worst(left, again(f))
+	return true, err
 }
 
 // conclude applies the plans, and then moves sessions whose folder is gone, or asks for the text of an error. left is
 // the error of the stores that were skipped.
-func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags, left error, declined, offers bool) (err error) {
-	moves := offers && r.leaveToMove()
+func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags, left error) (err error) {
+	asks := env.CanAsk && !env.JSON
+	moves := asks && f.repairs() && !r.named && r.leaveToMove()
 	left = r.finish(left)
 	switch {
 	case moves && ctx.Err() == nil:
 		moved, err := f.finish.Move(ctx, env, f.WriteFlags)
-		if !moved || declined {
+		if !moved || r.declined {
 			err = fail.Worst(err, frame.ErrProblems)
 		}
 		left = fail.Worst(left, err)
-	case declined && len(r.Done) > 0:
+	case r.declined && len(r.Done) > 0:
 		left = fail.Worst(left, frame.ErrProblems)
-	case declined:
+	case r.declined:
 		left = fail.Worst(left, term.ErrDeclined)
-	case f.asksError && left == nil && len(r.Done) == 0 && env.CanAsk && !env.JSON: // nothing is broken
+	case f.asksError && left == nil && len(r.Done) == 0 && asks: // nothing is broken
+		f.asksError = false
 		if f.errorText, err = askForError(ctx, env); err != nil {
 			return err
 		}
@@ -294,7 +276,7 @@ func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repai
 // repairOne repairs one session, which the user has named, or which an error came from.
 func repairOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
 	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: true}
-	err := r.finish(r.propose(c, []change.Head{head}))
+	err := r.conclude(ctx, env, f, r.propose(c, []change.Head{head}))
 	return salvageFirst(ctx, env, f, err, func(f repairFlags) error { return repairOne(ctx, env, c, head, f, req) })
 }
 
@@ -308,22 +290,36 @@ func (r *repairRun) offersAside() bool {
 	})
 }
 
+// proposeStore plans the repair of the sessions of one store that the user named, or that the flags select.
+func (r *repairRun) proposeStore(ctx context.Context, c frame.StoreSessions) (err error) {
+	var all []change.Head
+	if !r.named {
+		if all, err = c.Sessions(ctx); err != nil {
+			return err
+		}
+	}
+	heads, err := c.Select(all, r.flags.SessionFilter)
+	if err != nil {
+		return err
+	}
+	return r.propose(c.Store, heads)
+}
+
 // propose plans the repair of sessions of one store. It returns the worst error of the plans, and reports the errors of
 // sessions that the user did not name.
-func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
-	ctx, env, req, named := r.Ctx, r.Env, r.Request, r.named
+func (r *repairRun) propose(c *mend.Store, heads []change.Head) (failed error) {
+	ctx, env, req := r.Ctx, r.Env, r.Request
 	if err := c.Changeable(ctx); err != nil { // the same for all sessions
 		return err
 	}
-	var failed error
-	if !named && !req.Latent && len(req.Classes) == 0 {
+	if !r.named && !req.Latent && len(req.Classes) == 0 {
 		if heads = brokenSessions(ctx, env.Terminal, c, heads); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 	most := int64(0)
 	switch {
-	case named: // the file as a whole is checked before the change
+	case r.named: // the file as a whole is checked before the change
 		most = 1
 	case len(heads) == 0: // like scan if nothing needs a repair
 		most = frame.LargestChecked
@@ -334,37 +330,33 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	bar := env.Progress(len(heads), "planning")
 	defer bar.Clear()
 	for _, h := range heads {
-		result, err := c.ProposeRepair(ctx, h, req)
+		p := show.Proposal{Store: c, StoreID: c.ID(), Head: h}
+		var err error
+		p.Result, err = c.ProposeRepair(ctx, h, req)
 		bar.Step()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		reload := ""
+		if errors.Is(err, repair.ErrBusy) && !r.named && !needsRepair(ctx, c, h, req) {
+			continue
+		}
 		if errors.Is(err, repair.ErrBusy) {
-			if !named && !needsRepair(ctx, c, h, req) {
-				continue
-			}
-			reload = agents.ByName(c.ID().Agent).Reload(h.ID)
 			bar.Clear()
-			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
+			if err = r.proposeOpen(&p, err); errors.Is(err, term.ErrDeclined) {
 				r.declined = true
 				continue
 			}
 		}
-		if err != nil {
-			if !named {
-				bar.Clear()
-				env.PrintError(err)
-				err = &frame.ReportedError{Err: err}
-			}
+		switch {
+		case err != nil && !r.named:
+			bar.Clear()
+			env.PrintError(err)
+			failed = fail.Worst(failed, &frame.ReportedError{Err: err})
+		case err != nil:
 			failed = fail.Worst(failed, err)
-			continue
-		}
-		if named || len(result.Plan.Ops) > 0 || show.HasBroken(result.Remaining) || hasUnfixed(result, req) {
-			p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result, Reload: reload}
-			if named && len(result.Plan.Ops) == 0 {
-				id := c.ID()
-				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here
+		case r.named || len(p.Result.Plan.Ops) > 0 || show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, req):
+			if r.named && len(p.Result.Plan.Ops) == 0 {
+				last, _ := c.Log(ctx, journal.Query{Store: &p.StoreID, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here
 				if len(last) > 0 {
 					p.Last = &last[0]
 				}
@@ -372,32 +364,31 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			r.proposals = append(r.proposals, p)
 		}
 	}
-	if failed == nil && r.declined {
-		return term.ErrDeclined
-	}
 	return failed
 }
 
-// repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there. reload is
-// how to do that, and busy the error of the plan without this consent.
-func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
-	if reload == "" {
-		return r, busy
-	}
-	if f.Yes || f.DryRun || !env.CanAsk || env.JSON {
-		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
+// proposeOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there. busy is
+// the error of the plan without this consent.
+func (r *repairRun) proposeOpen(p *show.Proposal, busy error) error {
+	p.Reload = agents.ByName(p.StoreID.Agent).Reload(p.Head.ID)
+	switch {
+	case p.Reload == "":
+		return busy
+	case r.flags.Yes || r.flags.DryRun || !r.CanAsk || r.JSON:
+		return fail.WithHint(busy, "end that process, or use --force and then "+p.Reload)
 	}
 	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
-	question := fmt.Sprintf("%s: %s. Repair it now, then %s?", show.QuotedTitle(h.Title, h.ID), why, reload)
-	key, err := env.Ask(ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
+	question := fmt.Sprintf("%s: %s. Repair it now, then %s?", show.QuotedTitle(p.Head.Title, p.Head.ID), why, p.Reload)
+	key, err := r.Ask(r.Ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
 	if err == nil && key != "y" {
 		err = term.ErrDeclined
 	}
-	if err != nil {
-		return r, err
+	if err == nil {
+		req := r.Request
+		req.Force = true
+		p.Result, err = p.Store.ProposeRepair(r.Ctx, p.Head, req)
 	}
-	req.Force = true
-	return c.ProposeRepair(ctx, h, req)
+	return err
 }
 
 // brokenSessions returns the sessions that are broken or cannot be examined. To scan a session is faster than to plan its
@@ -510,10 +501,10 @@ func (r *repairRun) finish(left error) error {
 	also.flags.setAside, also.Request.SetAside = true, true
 	asideErr := also.finish(also.propose(r.proposals[0].Store, []change.Head{r.proposals[0].Head}))
 	r.Made += also.Made
-	if r.Done = append(r.Done, also.Done...); also.Made > 0 || !errors.Is(asideErr, term.ErrDeclined) {
-		return asideErr
+	if r.Done = append(r.Done, also.Done...); also.Made == 0 && (also.declined || errors.Is(asideErr, term.ErrDeclined)) {
+		return err
 	}
-	return err
+	return asideErr
 }
 
 // repairForks repairs the forks of the repaired sessions, which have the beginning of each fork, unless the user named the
@@ -539,7 +530,9 @@ func (r *repairRun) repairForks(left error) error {
 			left = fail.Worst(left, also.propose(p.Store, heads))
 		}
 	}
-	return also.finish(left)
+	left = also.finish(left)
+	r.declined = r.declined || also.declined
+	return left
 }
 
 // steps yields a step for each proposal, including empty ones, which are also shown.
