@@ -88,79 +88,54 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 // it shows all entries.
 func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) error {
 	ctx := cmd.Context()
-	if cmd.Flags().Changed("limit") && f.limit < 1 {
-		return frame.Usagef("--limit %d: want a number from 1", f.limit)
+	var files []string
+	if i := slices.IndexFunc(names, isExport); i >= 0 {
+		names, files = names[:i], names[i:]
 	}
-	if n := len(names); n > 0 && isExport(names[n-1]) {
-		if cmd.Flags().Changed("export") || f.force || f.withBytes {
-			return frame.Usagef("--export, --force and --with-bytes are for the journal: they cannot be combined with the files of exports")
-		}
-		name := f.session
-		if !isExport(names[0]) {
-			if name != "" {
-				return frame.Usagef("log accepts one session")
-			}
-			name, names = names[0], names[1:]
-		}
-		q, _, err := logQuery(env, f, frame.NamedSession{})
-		if err != nil {
-			return err
-		}
-		return logExports(ctx, env, name, names, q)
+	if f.session != "" {
+		names = append(slices.Clone(names), f.session)
 	}
-	if err := frame.AtMostOne("repair")(cmd, names); err != nil {
+	if err := frame.AtMostOne("session or repair")(cmd, names); err != nil {
 		return err
 	}
-	if len(names) == 1 && f.session != "" {
-		return frame.Usagef("log accepts one session")
-	}
-	var found *journal.Query
-	var session frame.NamedSession
-	var err error
+	q, err := logQuery(env, f)
 	switch {
-	case len(names) == 1:
-		found, session, err = frame.FindSessionOrRepair(ctx, env, names[0])
-	case f.session != "":
-		var all []frame.NamedSession
-		if all, err = frame.FindSessions(ctx, env, []string{f.session}); err == nil {
-			session = all[0]
-		}
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	q, none, err := logQuery(env, f, session)
-	if err != nil {
-		return err
-	}
-	if found != nil {
-		if cmd.Flags().Changed("export") || filters(q) {
-			return errFiltered
-		}
-		return showEntries(ctx, env, *found)
-	}
-	if cmd.Flags().Changed("export") {
-		if q.Agent != "" || filters(q) {
-			return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a session or a filter")
-		}
-		return exportLog(ctx, env, f)
-	}
-	if f.force || f.withBytes {
+	case cmd.Flags().Changed("limit") && f.limit < 1:
+		return frame.Usagef("--limit %d: want a number from 1", f.limit)
+	case f.export == "" && (f.force || f.withBytes):
 		return frame.Usagef("--with-bytes and --force need --export")
+	case f.export != "" && (len(names)+len(files) > 0 || q.Agent != "" || filters(q)):
+		return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a name, a file or a filter")
+	case f.export != "":
+		return exportLog(ctx, env, f)
+	case len(files) > 0:
+		return logExports(ctx, env, strings.Join(names, ""), files, q)
+	case len(names) > 0:
+		found, session, err := frame.FindSessionOrRepair(ctx, env, names[0])
+		switch {
+		case err != nil:
+			return err
+		case found != nil && filters(q):
+			return errFiltered
+		case found != nil:
+			return showEntries(ctx, env, *found)
+		}
+		q.Session, q.Agent = session.ID, session.StoreID.Agent
 	}
-	return listLog(env, q, none, f.verbose)
+	return listLog(env, q, f.verbose)
 }
 
-var errFiltered = frame.Usagef("the id of a repair cannot be combined with --export or a filter")
+var errFiltered = frame.Usagef("the id of a repair cannot be combined with a filter")
 
 // filters reports whether q selects entries by more than their agent and store.
 func filters(q journal.Query) bool {
 	return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent, Store: q.Store})
 }
 
-// listLog prints the entries that q selects, or the text none. Of a damaged journal it prints the intact entries, and
-// returns the error.
-func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
+// listLog prints the entries that q selects. Of a damaged journal it prints the intact entries, and returns the error.
+func listLog(env *frame.Env, q journal.Query, verbose bool) error {
 	release := env.Opt.Journal.Hold()
 	defer release()
 	es, err := newestEntries(env, q)
@@ -175,6 +150,10 @@ func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
 		return unrelated
 	}
 	release() // a person may read the log for a long time
+	none := "No repairs yet."
+	if filters(q) || q.Agent != "" || q.Store != nil {
+		none = "No such repairs."
+	}
 	return errors.Join(err, env.RunPager(func() error { return printLog(env, es, related, none, verbose) }))
 }
 
@@ -183,34 +162,24 @@ var logStates = []string{
 	string(change.Pending), mend.StateWord(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
 
-// logQuery returns the query of log, and the text to print if it selects nothing.
-func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal.Query, none string, err error) {
+// logQuery returns the query of the flags.
+func logQuery(env *frame.Env, f logFlags) (q journal.Query, err error) {
 	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.AgentName, Channel: change.Channel(f.channel)}
-	none = "No repairs yet."
 	if f.channel != "" && !slices.Contains(change.Channels, q.Channel) {
-		return q, "", frame.Usagef("--channel %s: want command, plugin, hook or watch", f.channel)
+		return q, frame.Usagef("--channel %s: want command, plugin, hook or watch", f.channel)
 	}
-	if err := setState(&q, f.state); err != nil {
-		return q, "", err
+	if err = setState(&q, f.state); err != nil {
+		return q, err
 	}
 	now := time.Now()
 	if q.Since, err = frame.ParseWhen("since", f.since, now); err != nil {
-		return q, "", err
+		return q, err
 	}
 	if q.Until, err = frame.ParseWhen("until", f.until, now); err != nil {
-		return q, "", err
+		return q, err
 	}
-	if q.Store, err = env.NamedStore(); err != nil {
-		return q, "", err
-	}
-	if session.ID != "" {
-		q.Session, q.Agent = session.ID, session.StoreID.Agent
-		none = fmt.Sprintf("No repairs of session %s.", q.Session)
-	}
-	if all := (journal.Query{Limit: q.Limit, Session: q.Session, Agent: session.StoreID.Agent}); !reflect.DeepEqual(q, all) {
-		none = "No such repairs."
-	}
-	return q, none, nil
+	q.Store, err = env.NamedStore()
+	return q, err
 }
 
 // setState sets the state that a query selects.
@@ -373,8 +342,8 @@ func isExport(name string) bool {
 	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
 }
 
-// An exportedJournal is a journal that an export was read into, with the selected entries.
-type exportedJournal struct {
+// An export is a journal that an export was read into, with the selected entries.
+type export struct {
 	*mend.Journal
 	id      string
 	events  int // of several exports of one journal, the newest has the most
@@ -387,9 +356,9 @@ type exportedEntry struct {
 }
 
 // logExports shows exports instead of the journal: the repairs whose ids begin with name, or the entries that q selects,
-// of all sessions or of the one that name means. Of several exports of one journal it uses the newest.
+// of all sessions or of those whose ids begin with name or whose titles contain it.
 func logExports(ctx context.Context, env *frame.Env, name string, files []string, q journal.Query) (left error) {
-	limit := q.Limit
+	limit, filtered := q.Limit, filters(q)
 	q.Limit = 0
 	dir, err := os.MkdirTemp("", "mend-log-")
 	if err != nil {
@@ -401,18 +370,24 @@ func logExports(ctx context.Context, env *frame.Env, name string, files []string
 		return ctx.Err()
 	}
 	if name != "" {
-		named := slices.DeleteFunc(slices.Clone(all), func(e exportedEntry) bool {
-			return !strings.HasPrefix(e.ID, name) && mend.OperationOf(e.Entry) != name
-		})
+		var repairs, sessions []exportedEntry
+		for _, e := range all {
+			if strings.HasPrefix(e.ID, name) || mend.OperationOf(e.Entry) == name {
+				repairs = append(repairs, e)
+			}
+			if strings.HasPrefix(e.Session, name) || strings.Contains(strings.ToLower(e.Cause.Title), strings.ToLower(name)) {
+				sessions = append(sessions, e)
+			}
+		}
 		switch {
-		case len(named) > 0 && (limit > 0 || filters(q)):
+		case len(repairs) > 0 && filtered:
 			return errFiltered
-		case len(named) > 0:
-			return fail.Worst(left, showExported(env, named))
+		case len(repairs) > 0:
+			return fail.Worst(left, showExported(env, repairs))
+		case len(sessions) == 0:
+			return fail.Worst(left, fail.New(fail.Usage, "", "%q: no export has such a repair, or a repair of such a session", name))
 		}
-		if all, err = exportedSession(all, name); err != nil {
-			return fail.Worst(left, err)
-		}
+		all = sessions
 	}
 	if limit > 0 {
 		all = all[:min(len(all), limit)]
@@ -421,69 +396,45 @@ func logExports(ctx context.Context, env *frame.Env, name string, files []string
 }
 
 // readExports returns the entries of exports that q selects, newest first. It skips exports that cannot be read, and
-// returns the worst of their errors. The journals that it reads the exports into are below dir.
+// returns the worst of their errors. Of several exports of one journal it uses the newest. The journals that it reads the
+// exports into are below dir.
 func readExports(ctx context.Context, env *frame.Env, dir string, files []string, q journal.Query) (all []exportedEntry, left error) {
-	var journals []exportedJournal
+	newest := map[string]export{} // by the id of the journal
 	for i, file := range files {
-		x := exportedJournal{Journal: mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i)))}
-		if err := x.read(ctx, file, q); err != nil {
+		x, err := readExport(ctx, file, filepath.Join(dir, strconv.Itoa(i)), q)
+		if err != nil {
 			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
-			continue
-		}
-		at := slices.IndexFunc(journals, func(y exportedJournal) bool { return y.id == x.id })
-		if at < 0 {
-			journals = append(journals, x)
-		} else if journals[at].events < x.events {
-			journals[at] = x
+		} else if x.events > newest[x.id].events {
+			newest[x.id] = x
 		}
 	}
-	for _, x := range journals {
+	for _, x := range newest {
 		for _, e := range x.entries {
 			all = append(all, exportedEntry{e, x.Journal})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b exportedEntry) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(all, func(a, b exportedEntry) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.journal.Dir, b.journal.Dir))
+	})
 	return all, left
 }
 
-// read reads an export into the journal, which is empty, and selects entries.
-func (x *exportedJournal) read(ctx context.Context, file string, q journal.Query) error {
+// readExport reads an export into a new journal in dir, and selects entries.
+func readExport(ctx context.Context, file, dir string, q journal.Query) (x export, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return x, err
 	}
 	defer f.Close()
-	report, err := journal.ReadExport(ctx, f, x.Dir, "")
+	report, err := journal.ReadExport(ctx, f, dir, "")
 	if err != nil {
-		return err
+		return x, err
 	}
+	x = export{Journal: mend.OpenJournal(dir), events: report.Events}
 	if x.id, err = x.ID(); err == nil {
 		x.entries, err = x.Log(q)
 	}
-	x.events = report.Events
-	return err
-}
-
-// exportedSession returns the entries, newest first, of the session that the user names.
-func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) {
-	type sessionKey struct{ agent, id string }
-	var heads []change.Head
-	var sessions []sessionKey
-	known := map[sessionKey]bool{}
-	for _, e := range all {
-		if key := (sessionKey{e.Store.Agent, e.Session}); !known[key] {
-			known[key], sessions = true, append(sessions, key)
-			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
-		}
-	}
-	i, err := mend.FindSession(heads, name, show.WorkingFolder())
-	if errors.Is(err, mend.ErrNoSession) {
-		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, or a repair of such a session", name)
-	}
-	if err != nil {
-		return nil, fail.WithHint(err, "use the whole id, or --agent")
-	}
-	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionKey{e.Store.Agent, e.Session} != sessions[i] }), nil
+	return x, err
 }
 
 // printExported prints a line for each entry, with the user and the machine that made it.
