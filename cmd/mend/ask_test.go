@@ -386,7 +386,7 @@ func TestAskShowsProof(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
 	_, out, _ := ts.asking("n\n", 0, "repair")
-	if !strings.Contains(out, "After the repair it works with OpenCode") {
+	if !strings.Contains(out, "After the repair: works with OpenCode") {
 		t.Errorf("before the question:\n%s", out)
 	}
 	_, out, _ = ts.asking("y\n", 0, "repair")

@@ -24,31 +24,22 @@ import (
 // uncertainCulprit returns the error if it is uncertain which of the found sessions an API error came from, and no user
 // can be asked. searched is the result of brokenText.
 func uncertainCulprit(found []culprit.Culprit, searched string) error {
-	hint := "if it is this one: mend fix " + found[0].Session.ID
-	if len(found) > 1 {
-		hint = "if it is the first of these: mend fix " + found[0].Session.ID
-	}
+	hint := "if it is the first of these: mend fix " + found[0].Session.ID
 	if found[0].Hidden {
 		hint += " --error TEXT"
 	}
-	switch {
-	case found[0].Match.Degree == repair.IsBroken:
-		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", searched)
-	case len(found) == 1:
-		return fail.New(fail.Refused, hint, "finding the session of the error: one may match, but that is not certain")
+	what := term.CountWords(len(found), "session may match", "sessions may match")
+	if found[0].Match.Degree == repair.IsBroken {
+		what = "no session would produce it now; " + searched
 	}
-	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions match", len(found))
+	return fail.New(fail.Refused, hint, "finding the session of the error: %s", what)
 }
 
 // noCulprit returns the error if no session matches an API error, and none is broken. searched describes the stores and
 // sessions that were searched.
-func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
-	hint := "if the session is in another store, name that with --store PATH. Otherwise send the prompt again"
-	if e.Recognised {
-		hint += ": the cause may be gone"
-	} else {
-		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.CommandLine("report")+" SESSION")
-	}
+func noCulprit(env *frame.Env, searched string) error {
+	hint := fmt.Sprintf("if the session is in another store, name that with --store PATH. Otherwise send the prompt again: the cause may be gone; if the agent still fails, %q makes a page about the session for a bug report",
+		env.CommandLine("report")+" SESSION")
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
 
@@ -112,7 +103,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 		return x, nil, unread
 	}
 	if len(found) == 0 {
-		return x, nil, noCulprit(env, readings[0], strings.Join(m.searched, ", "))
+		return x, nil, noCulprit(env, strings.Join(m.searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
 	request.MoveFirst(found, func(c culprit.Culprit) bool { return c.Failed })
@@ -136,11 +127,7 @@ func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, rea
 
 // brokenText returns the text "N of ALL sessions are broken".
 func brokenText(n, all int) string {
-	verb := "are"
-	if n == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
+	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), map[bool]string{true: "is", false: "are"}[n == 1])
 }
 
 // chooseCulprit lets the user choose the session that the error came from. It does not ask if there is only one and a
@@ -265,37 +252,37 @@ func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]any {
 
 // reasonOf describes why the error may come from the session.
 func reasonOf(x culprit.Culprit) string {
-	if x.Failed && x.Match.Degree != repair.FailedWithIt {
-		x.Failed = false
-		return reasonOf(x) + ", and its newest answer failed with this error"
-	}
-	wrong := term.FirstSentence(x.Wrong)
-	switch where := placeOf(x); x.Match.Degree {
-	case repair.IsBroken:
-		return "it is broken: " + wrong
-	case repair.HasContent:
-		return "it has such content, and only the provider knows whether that causes the error"
-	case repair.HasQuoted:
-		return "it has the content that the error names, at " + where
-	case repair.HasClass:
-		return "one of its findings matches this error"
-	case repair.IDInText, repair.TitleInText:
-		if wrong == "" {
-			return "you named it"
-		}
-		return "you named it, and it is broken: " + wrong
+	wrong, where := term.FirstSentence(x.Wrong), placeOf(x)
+	var reason string
+	switch x.Match.Degree {
 	case repair.FailedWithIt:
 		return "its newest answer failed with this error"
-	case repair.BreaksElsewhere:
-		return fmt.Sprintf("its next request breaks this rule (%s), but at %s", x.Match.Rule, where)
-	case repair.BreaksItOtherwise:
-		return fmt.Sprintf("its next request breaks this rule (%s) at %s in another setting of the agent", x.Match.Rule, where)
-	default:
-		if x.Match.N < 0 {
-			return fmt.Sprintf("the agent fails on it with this error (%s)", x.Match.Rule)
+	case repair.IsBroken:
+		reason = "it is broken: " + wrong
+	case repair.HasContent:
+		reason = "it has such content, and only the provider knows whether that causes the error"
+	case repair.HasQuoted:
+		reason = "it has the content that the error names, at " + where
+	case repair.HasClass:
+		reason = "one of its findings matches this error"
+	case repair.IDInText, repair.TitleInText:
+		if reason = "you named it"; wrong != "" {
+			reason += ", and it is broken: " + wrong
 		}
-		return fmt.Sprintf("its next request breaks this rule (%s) at %s", x.Match.Rule, where)
+	case repair.BreaksElsewhere:
+		reason = fmt.Sprintf("its next request breaks this rule (%s), but at %s", x.Match.Rule, where)
+	case repair.BreaksItOtherwise:
+		reason = fmt.Sprintf("its next request breaks this rule (%s) at %s in another setting of the agent", x.Match.Rule, where)
+	default:
+		reason = fmt.Sprintf("its next request breaks this rule (%s) at %s", x.Match.Rule, where)
+		if where == "" {
+			reason = fmt.Sprintf("the agent fails on it with this error (%s)", x.Match.Rule)
+		}
 	}
+	if x.Failed {
+		reason += ", and its newest answer failed with this error"
+	}
+	return reason
 }
 
 // placeOf returns the position of the match as in the API's errors, "" for none.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"mend/cmd/mend/internal/frame"
@@ -140,13 +139,11 @@ func (r *repairRun) printContinue() {
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
 	text := term.Sprintf("Repaired %d of %s", len(r.Sessions), term.Count(todo, "session"))
-	for _, t := range [...]struct {
-		n    int
-		what string
-	}{{r.Skipped, "skipped"}, {len(r.Failed), "failed"}} {
-		if t.n > 0 {
-			text += term.Sprintf(", %d %s", t.n, t.what)
-		}
+	if r.Skipped > 0 {
+		text += term.Sprintf(", %d skipped", r.Skipped)
+	}
+	if len(r.Failed) > 0 {
+		text += term.Sprintf(", %d failed", len(r.Failed))
 	}
 	text += "."
 	if proof := show.ProvenSessionsText(r.repairedSessions()); proof != "" && r.Made > 0 {
@@ -158,10 +155,7 @@ func (r *repairRun) printTotals(todo int) {
 	r.Say("%s", text)
 }
 
-// maxNamed is the maximum number of records that printVerdict names.
-const maxNamed = 3
-
-// printVerdict prints the findings that still break sessions, or if nothing was applied the versions that the sessions
+// printVerdict prints how many findings still break sessions, or if nothing was applied the versions that the sessions
 // will work with, and how many records only the provider can judge.
 func (r *repairRun) printVerdict() {
 	ps := r.repairedSessions()
@@ -170,29 +164,14 @@ func (r *repairRun) printVerdict() {
 		suspects += len(p.Result.Suspects)
 	}
 	left := stillBroken(ps)
-	if len(left) > 0 {
-		var records []string
-		classes := map[string][]string{} // by record
-		for _, d := range left {
-			record, class := d.Ref.String(), string(d.Class)
-			if classes[record] == nil {
-				records = append(records, record)
-			}
-			if !slices.Contains(classes[record], class) {
-				classes[record] = append(classes[record], class)
-			}
-		}
-		for i, record := range records {
-			records[i] = fmt.Sprintf("%s (%s)", record, strings.Join(classes[record], ", "))
-		}
-		if n := len(records); n > maxNamed {
-			records = append(records[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
-		}
-		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(len(left), "finding"), strings.Join(records, ", "))
-	} else if len(r.Done) == 0 {
+	switch {
+	case len(left) > 0:
+		r.Say("%s %s. The first is of %s (%s).", term.Warn("Still broken:"), term.Count(len(left), "finding"), left[0].Ref, left[0].Class)
+		return
+	case len(r.Done) == 0:
 		r.printProof(ps)
 	}
-	if r.Request.Error != nil && len(left) == 0 && suspects > 0 {
+	if r.Request.Error != nil && suspects > 0 {
 		r.Say("The session has %d more records of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
 	}
 }
@@ -203,15 +182,9 @@ func (r *repairRun) printProof(ps []show.Proposal) {
 	ps = slices.DeleteFunc(slices.Clone(ps), func(p show.Proposal) bool {
 		return len(p.Result.Plan.Ops) == 0 && p.Last == nil
 	})
-	proof := show.ProvenSessionsText(ps)
-	if proof == "" || len(stillBroken(ps)) > 0 {
-		return
+	if proof := show.ProvenSessionsText(ps); proof != "" && len(stillBroken(ps)) == 0 {
+		r.Say("%s", term.Good("After the repair: "+proof+"."))
 	}
-	subject := "After the repair it "
-	if len(nonEmptyPlans(ps)) > 1 {
-		subject, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
-	}
-	r.Say("%s", term.Good(subject+proof+"."))
 }
 
 // stillBroken returns the findings that still break sessions.

@@ -85,7 +85,7 @@ func TestTables(t *testing.T) {
 // TestUncertainCulprit: for an error without a certain session, the hint names the command for the session that fits.
 func TestUncertainCulprit(t *testing.T) {
 	err := uncertainCulprit([]culprit.Culprit{{Session: change.Head{ID: "x"}}}, "x")
-	if code, hint := fail.Classify(err); code != fail.Refused || hint != "if it is this one: mend fix x" {
+	if code, hint := fail.Classify(err); code != fail.Refused || hint != "if it is the first of these: mend fix x" {
 		t.Errorf("%v: %s, hint %q", err, code, hint)
 	}
 }
