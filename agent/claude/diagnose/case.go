@@ -37,8 +37,6 @@ type base struct {
 	lines []transcript.Line
 	last  map[string]int // the last line of each record
 	leaf  string
-
-	drafts int // number of drafts made of it
 }
 
 // A State is one state of a transcript.
@@ -61,16 +59,16 @@ type State struct {
 	next    *request.Request    // what linked sends; nil before the first use
 	refused []request.Violation // the violations of next
 	faults  []repair.Finding    // see [State.report]
-	seen    map[string]bool     // their keys
 }
 
 // New returns the engine's case of a stored transcript.
 func New(s Source) *repair.Case {
 	b := newBase(s)
-	c := newState(b, edits{set: map[string]transcript.Line{}, aside: map[string]bool{}})
+	c := load(b, edits{set: map[string]transcript.Line{}, aside: map[string]bool{}})
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
 	}
+	c.examine()
 	x := repair.Context{
 		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy,
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
@@ -141,7 +139,7 @@ func newState(b *base, e edits) *State {
 
 // load applies the edits and loads the result.
 func load(b *base, e edits) *State {
-	c := &State{base: b, edits: e, seen: map[string]bool{}}
+	c := &State{base: b, edits: e}
 	c.apply()
 	c.conv = transcript.Load(c.lines, b.size(), b.Agent)
 	c.linked = c.conv
@@ -236,10 +234,7 @@ func (c *State) Records(yield func(*change.Record) bool) {
 }
 
 // Edit implements [repair.State].
-func (c *State) Edit() repair.Editor {
-	c.base.drafts++
-	return c.edit()
-}
+func (c *State) Edit() repair.Editor { return c.edit() }
 
 func (c *State) edit() *draft { return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}} }
 
@@ -279,16 +274,14 @@ func (c *State) Send(repair.Setting) repair.Sent {
 	}}
 }
 
-// Blocks returns how many stored blocks the next request has.
-func (c *State) Blocks() (n int) {
+// countBlocks returns how many stored blocks the next request has.
+func (c *State) countBlocks() (n int) {
 	if c.conv.Hidden {
 		return 0
 	}
-	for _, t := range c.Request().Turns {
-		for _, b := range t.Blocks {
-			if r := c.conv.Record(b.Ref().Message); r != nil && r.IsMessage() {
-				n++
-			}
+	for b := range c.Request().Blocks {
+		if r := c.conv.Record(b.Ref().Message); r != nil && r.IsMessage() {
+			n++
 		}
 	}
 	return n

@@ -13,38 +13,27 @@ import (
 // errNoLine refuses edits of a record for which [State.canEdit] reports false.
 var errNoLine = &repair.RefusalError{Final: true, EditOnly: true, Why: "The message has no line of its own."}
 
-// report adds a finding once.
+// report adds a finding.
 func (c *State) report(f repair.Finding) {
 	f.Severity = cmp.Or(f.Severity, repair.Broken)
 	if f.Unknown && c.base.isNewer() {
 		f.Severity = repair.Note
 	}
-	key := f.Code + "\x00" + f.Detail + "\x00" + f.Ref.String()
-	if c.seen[key] {
-		return
-	}
 	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Contains(r) {
 		f.Tier = repair.Ask // it only becomes a violation once the history before a break is sent again
 	}
-	c.faults, c.seen[key] = append(c.faults, f), true
+	c.faults = append(c.faults, f)
 }
 
 // Refuses implements [repair.State].
 func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	uuid := f.Ref.Message
 	r := c.linked.Record(uuid)
-	switch {
-	case uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary):
+	if uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary) {
 		return errNoLine
-	case c.base.drafts > maxDrafts:
-		const why = "mend stopped after %d attempts: the transcript has too many findings that depend on each other."
-		return &repair.RefusalError{Why: fmt.Sprintf(why, maxDrafts), Final: true}
 	}
 	return nil
 }
-
-// maxDrafts limits the number of drafts of a transcript: each is loaded again. Independent findings share a draft.
-const maxDrafts = 256
 
 // Faults implements [repair.State].
 func (c *State) Faults() []repair.Finding { return c.faults }
@@ -64,32 +53,6 @@ func (c *State) examine() {
 	}
 	c.findUnknown()
 	c.findFolder()
-}
-
-// editsWith returns the edits of the state and of a fix. If the fix cannot be applied, it returns only the state's.
-func (c *State) editsWith(edit func(*draft) error) edits {
-	d := c.edit()
-	if edit(d) != nil {
-		return c.edits
-	}
-	return d.edits
-}
-
-// isLessThan reports whether the other state sends more stored blocks, or can after further repairs.
-func (c *State) isLessThan(after *State) bool {
-	if leaf := after.edits.leafOf(c.base); leaf != "" {
-		after.keepLeaf(leaf)
-	} else if c.conv.Leaf != nil { // the stored transcript
-		after.keepLeaf(c.conv.Leaf.UUID)
-	}
-	if after.Blocks() > c.Blocks() {
-		return true
-	}
-	after.findLostHistory()
-	after.findBranches()
-	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool {
-		return isHistory(f) && f.Severity == repair.Broken
-	})
 }
 
 // isHistory reports whether a finding is about history that is not sent.

@@ -27,19 +27,18 @@ func (c *State) findUnread() {
 	if len(all) == 0 {
 		return
 	}
-	e := c.editsWith(func(d *draft) error {
-		for _, u := range all {
-			d.add(u.record.UUID, u.raw)
-		}
-		return nil
-	})
-	read, end := load(c.base, e), ""
+	d := c.edit()
+	for _, u := range all {
+		d.add(u.record.UUID, u.raw)
+	}
+	read, end := load(c.base, d.edits), ""
 	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all,
 		func(u unread) bool { return u.record.UUID == leaf.UUID }) {
 		end = leaf.UUID // the conversation continues at this record once it is read
 		read.edits.leaf = end
 	}
-	gains := c.isLessThan(read)
+	read.keepLeaf(read.edits.leafOf(c.base))
+	gains := read.countBlocks() > c.countBlocks()
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
