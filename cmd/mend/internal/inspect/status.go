@@ -166,7 +166,13 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 		used.Version = c.Version("").Note()
 		used.InUse, used.LastScan, used.unread = true, last, err != nil
 	}
-	s.LastScan = sumScans(scans)
+	if len(scans) > 0 && !slices.Contains(scans, nil) {
+		sum := *scans[0]
+		for _, l := range scans[1:] {
+			sum = sum.Plus(*l)
+		}
+		s.LastScan = &sum
+	}
 	return pending, conflicted, unread, nil
 }
 
@@ -175,36 +181,28 @@ const expiresSoon = 7 * 24 * time.Hour
 
 // shownTexts counts the sessions that an agent does not list as usual, with the next step.
 func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
-	for _, x := range [...]struct {
-		n              int
-		what, verb, do string
-	}{
-		{l.Archived, "archived", "restore", "lists one again"},
-		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
-		{l.NoFolder, "whose folder is gone", "move", "assigns another folder"},
-		{l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before"},
-		{l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies"},
-	} {
-		if x.n > 0 {
-			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.CommandLine(x.verb), x.do))
+	add := func(n int, what, verb, effect string) {
+		if n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", n, what, env.CommandLine(verb), effect))
 		}
 	}
+	add(l.Archived, "archived", "restore", "lists one again")
+	add(l.Hidden, "hidden: not listed where they belong", "restore", "brings them back")
+	add(l.NoFolder, "whose folder is gone", "move", "assigns another folder")
+	add(l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before")
+	add(l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies")
 	return texts
 }
 
 // expiringTexts describes the sessions that agents will delete soon.
 func expiringTexts(s StatusJSON) (texts []string) {
 	for _, x := range s.Expiring {
-		what := "conversations that were"
-		if x.Sessions == 1 {
-			what = "conversation that was"
-		}
 		copied := "\"mend keep\" copies them"
 		if s.Kept.covers(x.Agent) {
 			copied = "all its sessions are copied"
 		}
-		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: %s",
-			agents.Title(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day"), copied))
+		texts = append(texts, fmt.Sprintf("%s deletes %s not used for %s within 7 days: %s",
+			agents.Title(change.StoreID{Agent: x.Agent}), term.CountWords(x.Sessions, "conversation that was", "conversations that were"), term.Count(x.Days, "day"), copied))
 	}
 	return texts
 }
@@ -222,7 +220,6 @@ func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 
 // nextCommand returns the words of the command that the user should run next, and its effect.
 func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (words []string, why string) {
-	without := withoutInstallation(s)
 	switch {
 	case len(s.Stores) == 0:
 		return []string{"scan", "--store", "PATH"}, "check a store at another place; mend demo shows how it works"
@@ -238,16 +235,16 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (words []stri
 		return []string{"keep"}, "copy the conversations before their agent deletes some of them"
 	}
 	words, why = nextOf(*s.LastScan)
+	offer := installOffer(s)
 	switch {
 	case len(words) > 0:
+		return words, why
 	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
 		return []string{"restore"}, "show the copies of sessions that are gone (asks first)"
-	case without != nil && !s.Watching:
-		return []string{"install"}, without.Installer().Installation().Offer
-	default:
-		return []string{"scan"}, "check again"
+	case offer != "" && !s.Watching:
+		return []string{"install"}, offer
 	}
-	return words, why
+	return []string{"scan"}, "check again"
 }
 
 // nextOf returns the words of the command that the user should run next after a scan, and its effect; none if nothing
@@ -277,23 +274,17 @@ func nextOf(s mend.Summary, which ...string) (words []string, why string) {
 	return nil, ""
 }
 
-// hasPlugin reports whether mend is installed for an agent.
-func hasPlugin(all []show.PluginJSON, a agent.Agent) bool {
-	return slices.ContainsFunc(all, func(p show.PluginJSON) bool {
-		return p.Agent == a.Name() && (p.State == agent.Current || p.State == agent.Other)
-	})
-}
-
-// withoutInstallation returns the first agent that has a store but no installation of mend, nil for none.
-func withoutInstallation(s StatusJSON) agent.Agent {
-	i := slices.IndexFunc(s.Stores, func(st storeJSON) bool {
-		a := agents.ByName(st.agent)
-		return st.agent != "" && a.Installer() != nil && !hasPlugin(s.Plugins, a)
-	})
-	if i < 0 {
-		return nil
+// installOffer describes the effect of "mend install" for the first agent with a store but no installation; "" for none.
+func installOffer(s StatusJSON) string {
+	for _, st := range s.Stores {
+		isInstalled := func(p show.PluginJSON) bool {
+			return p.Agent == st.agent && (p.State == agent.Current || p.State == agent.Other)
+		}
+		if in := agents.ByName(st.agent).Installer(); in != nil && !slices.ContainsFunc(s.Plugins, isInstalled) {
+			return in.Installation().Offer
+		}
 	}
-	return agents.ByName(s.Stores[i].agent)
+	return ""
 }
 
 func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []change.Entry) {
@@ -366,18 +357,6 @@ func storeRows(s StatusJSON) []term.Row {
 	return rows
 }
 
-// sumScans returns the sum of the scans, or nil if there are none or one of them is nil.
-func sumScans(all []*mend.Summary) *mend.Summary {
-	if len(all) == 0 || slices.Contains(all, nil) {
-		return nil
-	}
-	sum := *all[0]
-	for _, s := range all[1:] {
-		sum = sum.Plus(*s)
-	}
-	return &sum
-}
-
 // maxWorst is the maximum number of broken sessions that status names.
 const maxWorst = 5
 
@@ -436,81 +415,39 @@ func scanText(l *mend.Summary) term.Text {
 
 // countsText returns how many sessions are broken, at risk and healthy; for a single session, its state.
 func countsText(l *mend.Summary) term.Text {
+	broken := fmt.Sprintf("%d broken", l.Broken)
+	if l.Failed > 0 {
+		broken += fmt.Sprintf(" (%d cannot be examined)", l.Failed)
+	}
+	healthy := fmt.Sprintf("%d healthy", l.Healthy())
+	if l.Healthy() == l.Sessions && l.Latent == 0 {
+		healthy = "all healthy"
+	}
 	var texts []term.Text
-	for _, x := range [...]struct {
-		n      int
-		text   string
-		colour func(any) term.Text
-	}{
-		{l.Broken, brokenCount(l), term.Bad},
-		{l.Latent, fmt.Sprintf("%d %s", l.Latent, show.AtRisk), term.Warn},
-		{l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn},
-		{l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
-		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good},
-	} {
-		if l.Healthy() == l.Sessions && l.Latent == 0 {
-			x.text = "all healthy"
-		}
+	add := func(n int, text string, colour func(any) term.Text) {
 		if l.Sessions == 1 {
-			x.text = strings.TrimPrefix(strings.TrimPrefix(x.text, "1 "), "all ")
+			text = strings.TrimPrefix(strings.TrimPrefix(text, "1 "), "all ")
 		}
-		if x.n > 0 {
-			texts = append(texts, x.colour(x.text))
+		if n > 0 {
+			texts = append(texts, colour(text))
 		}
 	}
+	add(l.Broken, broken, term.Bad)
+	add(l.Latent, fmt.Sprintf("%d %s", l.Latent, show.AtRisk), term.Warn)
+	add(l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn)
+	add(l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn)
+	add(l.Healthy(), healthy, term.Good)
 	if len(texts) == 0 {
 		return "no sessions"
 	}
 	return term.Sprintf("%s: %s", term.Count(l.Sessions, "session"), term.Join(texts, ", "))
 }
 
-// brokenCount returns the number of broken sessions, and how many of them could not be examined.
-func brokenCount(s *mend.Summary) string {
-	text := fmt.Sprintf("%d broken", s.Broken)
-	if s.Failed > 0 {
-		text += fmt.Sprintf(" (%d cannot be examined)", s.Failed)
-	}
-	return text
-}
-
-// hookText describes the installation of mend for an agent, and its effect; "" if nothing is installed.
-func hookText(all []show.PluginJSON, a agent.Agent) string {
-	const install, update = "mend install", " (mend install updates it)"
-	for _, p := range all {
-		switch {
-		case p.Agent != a.Name() || p.State == agent.Absent:
-		case p.State == agent.Foreign:
-			return term.ShortenHome(p.Path) + " is not mend's: move it away, then run " + install
-		case p.State == agent.Unreadable:
-			return "the " + starter(a) + " cannot be read: " + term.OneLine(p.Why, 200)
-		case starter(a) == "plugin" && p.State == agent.Current:
-			return "the plugin is installed"
-		case starter(a) == "plugin":
-			return "the plugin was installed by another version of mend" + update
-		case p.State == agent.Other:
-			return "the hook starts another program" + update
-		case p.Repair:
-			return "the hook is installed: it repairs damaged sessions"
-		default:
-			return "the hook is installed: it reports damaged sessions"
-		}
-	}
-	return ""
-}
-
-// starter returns what starts mend in an agent: a plugin or a hook.
-func starter(a agent.Agent) string {
-	if a.Installer().Installation().Deadline == 0 {
-		return "plugin"
-	}
-	return "hook"
-}
-
 // liveTexts describes the installations of mend for agents, and which processes of mend run.
 func liveTexts(s StatusJSON) (texts []string) {
-	for _, ag := range agents.All {
-		if text := hookText(s.Plugins, ag); text != "" {
-			texts = append(texts, ag.Title()+": "+text)
+	for _, p := range s.Plugins {
+		if p.State != agent.Absent {
+			texts = append(texts, agents.ByName(p.Agent).Title()+": "+installationText(p))
 		}
 	}
 	if s.Serving {
@@ -523,6 +460,28 @@ func liveTexts(s StatusJSON) (texts []string) {
 		texts = []string{"off (mend install)"}
 	}
 	return texts
+}
+
+// installationText describes what starts mend in an agent, and its effect.
+func installationText(p show.PluginJSON) string {
+	isHook := agents.ByName(p.Agent).Installer().Installation().Deadline > 0
+	what := "the plugin"
+	if isHook {
+		what = "the hook"
+	}
+	switch {
+	case p.State == agent.Foreign:
+		return term.ShortenHome(p.Path) + " is not mend's: move it away, then run mend install"
+	case p.State == agent.Unreadable:
+		return what + " cannot be read: " + term.OneLine(p.Why, 200)
+	case p.State == agent.Other:
+		return what + " starts another program or version of mend (mend install updates it)"
+	case isHook && p.Repair:
+		return what + " is installed: it repairs damaged sessions"
+	case isHook:
+		return what + " is installed: it reports damaged sessions"
+	}
+	return what + " is installed"
 }
 
 // A coverageJSON counts the sessions of a store that have a complete copy.
@@ -553,7 +512,8 @@ type goneStoreJSON struct {
 	remake   string
 }
 
-// keepLook is how long status searches for sessions that lack content of their copy.
+// keepLook is how long status searches for sessions that lack content of their copy, and for each agent for sessions
+// without a message, which are not copied.
 const keepLook = time.Second
 
 // keepStatus returns the state of the copies, nil if they cannot be read.
@@ -561,7 +521,6 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 	s := keepStatusJSON{Automatic: frame.KeepsAutomatically(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedCopies(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
-	var counts []func() // read sessions without a copy: after the search for losses, which must not lack the time
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		s.Bytes = k.Size()
 		for _, client := range clients {
@@ -579,10 +538,6 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 			if err != nil {
 				return err
 			}
-			if coverage.Sessions = len(heads); len(complete) > 0 || s.Automatic {
-				at := len(s.Agents)
-				counts = append(counts, func() { s.Agents[at].Sessions = client.Copyable(look, heads, complete) })
-			}
 			for _, whole := range complete {
 				if whole {
 					coverage.Gone++
@@ -595,9 +550,6 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 			}
 			if len(complete) > 0 {
 				coverage.Last = coverage.last.UTC().Format(time.RFC3339)
-			}
-			s.Agents = append(s.Agents, coverage)
-			if len(complete) > 0 {
 				found, _ := client.Restorables(look, k) // unreadable sessions were reported
 				for _, r := range found {
 					if r.State == mend.Shortened || r.State == mend.Replaced {
@@ -605,9 +557,12 @@ func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *kee
 					}
 				}
 			}
-		}
-		for _, count := range counts {
-			count()
+			if coverage.Sessions = len(heads); len(complete) > 0 || s.Automatic {
+				count, stop := context.WithTimeout(ctx, keepLook)
+				coverage.Sessions = client.Copyable(count, heads, complete)
+				stop()
+			}
+			s.Agents = append(s.Agents, coverage)
 		}
 		storeless, err := frame.ListWithoutStore(ctx, env, clients, k)
 		for _, x := range storeless {
