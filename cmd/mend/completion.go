@@ -11,6 +11,7 @@ import (
 
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/inspect"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 	"mend/journal"
@@ -61,6 +62,7 @@ type completionAnswer struct {
 // argumentCompletions has the candidates for each argument of a verb; the last candidates are for all further
 // arguments.
 var argumentCompletions = map[string][]frame.Completions{
+	"explain": {inspect.CompleteTopics, nil},
 	"scan":    {frame.CompleteSessions},
 	"keep":    {frame.CompleteSessions},
 	"fix":     {frame.CompleteSessions, nil},

@@ -54,19 +54,15 @@ words of the output docs/glossary.md, for the settings "mend config".`,
 				return runExplain(cmd.Context(), env, strings.Join(words, " "), topics)
 			})
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var all []cobra.Completion
-			for _, t := range allTopics(env) {
-				if strings.HasPrefix(strings.ToLower(t.Code), strings.ToLower(start)) {
-					all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
-				}
-			}
-			return all, cobra.ShellCompDirectiveNoFileComp
-		},
 	}
+}
+
+// CompleteTopics returns the codes that explain knows.
+func CompleteTopics(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
+	for _, t := range allTopics(env) {
+		all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
+	}
+	return all
 }
 
 // allTopics returns everything that can be explained.
@@ -81,28 +77,36 @@ func allTopics(env *frame.Env) []topicJSON {
 	return all
 }
 
-func ruleTopics(env *frame.Env) []topicJSON {
-	var all []topicJSON
+// ruleTopics returns the rules and the findings of all agents, each code once.
+func ruleTopics(env *frame.Env) (all []topicJSON) {
+	at := map[string]int{}
 	for _, ag := range env.Opt.Agents {
 		for _, e := range ag.Guide().Rules() {
-			kind := kindFinding
-			if e.Provider != "" {
-				kind = kindRule
-			}
-			t := topicJSON{Explanation: e, Kind: kind}
-			i := slices.IndexFunc(all, func(o topicJSON) bool { return o.Code == t.Code })
-			if i < 0 {
-				all = append(all, t)
+			i, known := at[e.Code]
+			if !known {
+				t := topicJSON{Explanation: e, Kind: kindFinding}
+				if e.Provider != "" {
+					t.Kind = kindRule
+				}
+				at[e.Code], all = len(all), append(all, t)
 				continue
 			}
-			if all[i].Class == "" { // prefer the topic of an agent that repairs it
-				t.Kind = all[i].Kind
-				all[i], t = t, all[i]
+			healed := joinOnce(all[i].Healed, e.Healed)
+			if all[i].Class == "" { // prefer the explanation of an agent that repairs it
+				all[i].Explanation = e
 			}
-			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each text once
+			all[i].Healed = healed
 		}
 	}
 	return all
+}
+
+// joinOnce joins two texts, unless the first contains the other.
+func joinOnce(a, b string) string {
+	if strings.Contains(a, b) {
+		return a
+	}
+	return strings.TrimSpace(a + " " + b)
 }
 
 // classTopics returns the classes that users can name and the classes of the rules.
@@ -119,7 +123,7 @@ func classTopics(env *frame.Env, rules []topicJSON) []topicJSON {
 		for _, r := range rules {
 			if string(r.Class) == t.Code {
 				t.Rules = append(t.Rules, r.Code)
-				t.Healed = strings.TrimSpace(strings.ReplaceAll(t.Healed, r.Healed, "") + " " + r.Healed)
+				t.Healed = joinOnce(t.Healed, r.Healed)
 			}
 		}
 		all = append(all, t)
@@ -198,7 +202,7 @@ func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics
 	}
 	apiError := show.APIErrorJSON(e)
 	env.SetAnswers(ExplainAnswer{Topics: show.NonNil(found), APIError: &apiError})
-	env.Printf("%s\n\n", wrap(env.Terminal, e.Explanation))
+	env.Printf("%s\n\n", term.Wrap(term.Escape(e.Explanation), env.TextWidth()))
 	for _, t := range found {
 		printTopic(env.Terminal, t)
 	}
@@ -211,35 +215,28 @@ func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics
 
 func printTopics(t *term.Terminal, topics []topicJSON) {
 	defer t.Buffer()()
-	width := t.TextWidth()
-	kind := ""
-	var rows []term.Row
-	flush := func() {
-		if kind != "" {
-			t.Printf("%s\n%s\n", term.Bold(kind), term.WrapRows(rows, 0, width))
+	for _, kind := range []string{kindSeverity, kindClass, kindRule, kindFinding} {
+		var rows []term.Row
+		for _, o := range topics {
+			if o.Kind == kind {
+				rows = append(rows, term.Row{term.Escape(o.word()), term.Escape(term.FirstSentence(o.Meaning))})
+			}
 		}
-		rows = nil
+		t.Printf("%s\n%s\n", term.Bold(kind), term.WrapRows(rows, 0, t.TextWidth()))
 	}
-	for _, t := range topics {
-		if t.Kind != kind {
-			flush()
-			kind = t.Kind
-		}
-		rows = append(rows, term.Row{term.Escape(t.word()), term.Escape(term.FirstSentence(t.Meaning))})
-	}
-	flush()
 	t.Printf("%s shows one of these in full.\n", term.Bold("mend explain CODE"))
 }
 
 func printTopic(t *term.Terminal, o topicJSON) {
-	title := term.Bold(o.word())
+	title, tier := term.Bold(o.word()), ""
 	switch {
 	case o.Provider != "":
 		title += term.Faint("  a rule of the " + providerName(o.Provider))
 	case o.Kind == kindClass:
 		title += term.Faint("  a kind of damage")
+		tier = string(o.Tier) + ": " + o.Tier.Meaning()
 	}
-	t.Printf("%s\n%s\n", title, wrap(t, o.Meaning))
+	t.Printf("%s\n%s\n", title, term.Wrap(term.Escape(o.Meaning), t.TextWidth()))
 	var rows []term.Row
 	for _, fact := range [][2]string{
 		{"Error", o.Words},
@@ -247,7 +244,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		{"Fix", o.Fix},
 		{"Lost", o.Loses},
 		{"Update", o.Healed},
-		{"Tier", tierText(o)},
+		{"Tier", tier},
 		{"Class", string(o.Class)},
 		{"Rules", strings.Join(o.Rules, ", ")},
 	} {
@@ -259,19 +256,6 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		t.Printf("\n%s", term.WrapRows(rows, 0, t.TextWidth()))
 	}
 	t.Printf("\n")
-}
-
-// tierText describes who may repair a class; "" for a topic that is not a class.
-func tierText(o topicJSON) string {
-	if o.Kind != kindClass {
-		return ""
-	}
-	return string(o.Tier) + ": " + o.Tier.Meaning()
-}
-
-// wrap wraps a paragraph for the terminal.
-func wrap(t *term.Terminal, text string) term.Text {
-	return term.Wrap(term.Escape(text), t.TextWidth())
 }
 
 // providerName returns the display name of a provider's API.
