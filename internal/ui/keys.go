@@ -20,7 +20,7 @@ var helpRows = [][2]string{
 	{"u", "undo the newest repair of the session, or else the newest of all sessions"},
 	{"U", "undo the newest operation of all sessions; mend log lists older ones"},
 	{"R", "redo what u undid"},
-	{"e c", "explain the findings; show the command that continues it"},
+	{"c", "show the command that continues the session"},
 	{"s", "scan again, to see what agents changed since"},
 	{"q", "quit; a change that is being written is finished first"},
 }
@@ -49,10 +49,10 @@ func (m *model) shortHelp() []string {
 		return []string{"y yes", "n no", "↓ down", "↑ up"}
 	case m.filter.typing:
 		return []string{"Enter keep the filter", "Esc no filter"}
-	case m.title != "":
+	case m.helping:
 		return []string{"↓ down", "↑ up", "Esc back"}
 	case m.right:
-		return slices.Compact([]string{"n next ▲", repair, "c continue", "u undo", "e explain", "Esc back", "? help"})
+		return slices.Compact([]string{"n next ▲", repair, "c continue", "u undo", "Esc back", "? help"})
 	case len(m.sessions) == 0:
 		return []string{"s scan", "q quit", "? help"}
 	}
@@ -73,13 +73,13 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	m.message = "" // the message was about the previous step
 	switch {
 	case m.scroll(key):
-	case key == "esc", key == "backspace", key == "q" && m.title != "":
+	case key == "esc", key == "backspace", key == "q" && m.helping:
 		m.goBack()
 	case key == "q":
 		return m.quit()
-	case m.title != "": // the other keys are for the list, and the text may be about another session
+	case m.helping: // the other keys are for the list
 	case key == "?":
-		m.title, m.text = "Keys", scroller{text: m.helpLines()}
+		m.helping, m.text = true, scroller{text: m.helpLines()}
 	case key == "enter" && m.right:
 		m.whole = !m.whole
 	case key == "enter", key == "right":
@@ -102,8 +102,8 @@ func (m *model) goBack() {
 	case m.running != "" && !m.writing:
 		m.work.next(m.ctx)
 		m.running = ""
-	case m.title != "":
-		m.title = ""
+	case m.helping:
+		m.helping = false
 	case m.right:
 		m.right = false
 	default:
@@ -192,17 +192,6 @@ func (m *model) pressSession(key string) tea.Cmd {
 				return nil
 			}
 		})
-	case key == "e":
-		width := textWidth(m.width)
-		return m.start("explaining", func(ctx context.Context) func() tea.Cmd {
-			lines, err := m.backend.Explain(ctx, s, width)
-			return func() tea.Cmd {
-				if !m.fail(err) {
-					m.title, m.text = `What is wrong with "`+titleOf(s)+`"`, scroller{text: lines}
-				}
-				return nil
-			}
-		})
 	}
 	return nil
 }
@@ -239,7 +228,7 @@ func (m *model) scroll(key string) bool {
 	}[key]
 	switch {
 	case by == 0:
-	case m.asking != nil, m.title != "":
+	case m.asking != nil, m.helping:
 		m.text.move(by, m.bodyHeight())
 	case m.right:
 		m.pane.move(by, m.bodyHeight())

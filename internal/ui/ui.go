@@ -70,8 +70,6 @@ type Backend interface {
 	Scan(ctx context.Context, report func(Progress)) error
 	// Conversation returns the conversation.
 	Conversation(ctx context.Context, s Session) ([]Item, error)
-	// Explain explains the findings of a session, wrapped to a number of columns.
-	Explain(ctx context.Context, s Session, width int) ([]Line, error)
 	// Continue returns a sentence about how to continue the session.
 	Continue(ctx context.Context, s Session) (string, error)
 
@@ -156,9 +154,9 @@ type model struct {
 	loading  bool
 	whole    bool // texts are shown in full
 
-	title  string // of a text over the whole screen, "" for none
-	text   scroller
-	asking *Change // the change to confirm
+	asking  *Change  // the change to confirm
+	helping bool     // the help covers the screen
+	text    scroller // of the change or the help
 }
 
 func newModel(ctx context.Context, b Backend) *model {
@@ -444,7 +442,7 @@ func (m *model) plan(what string, plan func(context.Context) (Change, error)) te
 			case c.Apply == nil:
 				m.say(c.Question, nil)
 			default:
-				m.asking, m.title, m.text = &c, "", scroller{text: c.Lines}
+				m.asking, m.helping, m.text = &c, false, scroller{text: c.Lines}
 			}
 			return nil
 		}

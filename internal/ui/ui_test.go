@@ -100,10 +100,6 @@ func (b *fakeBackend) Continue(_ context.Context, s Session) (string, error) {
 	return "To continue it: agent " + s.ID, nil
 }
 
-func (b *fakeBackend) Explain(_ context.Context, s Session, _ int) ([]Line, error) {
-	return []Line{{Text: "R1 means: " + s.ID}}, b.fail
-}
-
 func (b *fakeBackend) Notes() []string { return b.notes }
 
 // fakeSessions returns n sessions of several agents: broken, at risk, lost and healthy.
@@ -235,7 +231,6 @@ func TestScreens(t *testing.T) {
 		{"lost", 20, []string{"/", "deleted", "enter"}},
 		{"repair", 20, []string{"a"}},
 		{"repaired", 20, []string{"r", "y"}},
-		{"explain", 20, []string{"e"}},
 		{"continue", 20, []string{"c"}},
 		{"help", 20, []string{"?"}},
 	} {
@@ -279,7 +274,6 @@ func TestKeys(t *testing.T) {
 		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
 		{[]string{"?", "r", "y", "esc", "q"}, nil},
-		{[]string{"e", "u", "y"}, nil},
 	} {
 		for _, width := range []int{80, 40} {
 			b := &fakeBackend{sessions: fakeSessions(20)}
@@ -328,7 +322,7 @@ func TestErrors(t *testing.T) {
 	d.wantShown("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
-	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"e"}, {"c"}, {"s"}} {
+	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"c"}, {"s"}} {
 		d.press(keys...)
 		d.wantShown("the disk ·[2J is full")
 		d.press("up")

@@ -55,8 +55,8 @@ func (m *model) View() tea.View {
 	switch {
 	case m.asking != nil:
 		lines = m.textRows("What would be done", "", &m.text, m.width, true)
-	case m.title != "":
-		lines = m.textRows(m.title, "", &m.text, m.width, true)
+	case m.helping:
+		lines = m.textRows("Keys", "", &m.text, m.width, true)
 	case m.width < minBothSides && m.right:
 		lines = m.rightSide()
 	case m.width < minBothSides:
@@ -272,7 +272,7 @@ func (m *model) status() (rows []string) {
 		if m.failed {
 			style = Bad
 		}
-	case m.title != "":
+	case m.helping:
 	default:
 		parts = []string{m.facts()}
 	}

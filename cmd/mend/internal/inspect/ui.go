@@ -132,23 +132,16 @@ func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	}
 }
 
-// printLines returns the lines that print prints on a terminal with width columns; with 0 no line is wrapped or cut.
-func (b *uiBackend) printLines(width int, print func(a *frame.Env) error) (lines []ui.Line, err error) {
+// printLines returns the lines that print prints on a terminal.
+func (b *uiBackend) printLines(print func(a *frame.Env)) (lines []ui.Line) {
 	env, out, done := b.quiet()
 	defer done()
-	env.Width = width
-	if err = print(env); errors.Is(err, frame.ErrProblems) {
-		err = nil
-	}
+	print(env)
 	for text := range strings.SplitSeq(strings.Trim(ansi.Strip(out.String()), "\n"), "\n") {
 		bare := strings.TrimLeft(text, " ")
-		line := ui.Line{Text: bare, Indent: len(text) - len(bare), Mark: strings.HasPrefix(bare, "▲")}
-		if line.Mark {
-			line.Style = ui.Bad
-		}
-		lines = append(lines, line)
+		lines = append(lines, ui.Line{Text: bare, Indent: len(text) - len(bare)})
 	}
-	return lines, err
+	return lines
 }
 
 // scanStep is how often a scan reports progress.
@@ -358,36 +351,6 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 	return faults
 }
 
-// Explain implements [ui.Backend].
-func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines []ui.Line, err error) {
-	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
-		if !listed {
-			lines = []ui.Line{{Text: frame.StateTexts[s.State]}}
-			return nil
-		}
-		f, err := c.ScanOne(ctx, h)
-		if err != nil && f.Err == nil {
-			return err
-		}
-		lines, err = b.printLines(width, func(a *frame.Env) error {
-			printFinding(a, f, true)
-			var shown []string
-			for _, d := range f.Diagnoses {
-				for _, t := range findTopics(allTopics(a), d.Rule) {
-					if !slices.Contains(shown, t.Code) {
-						shown = append(shown, t.Code)
-						printTopic(a.Terminal, t)
-						a.Printf("\n")
-					}
-				}
-			}
-			return nil
-		})
-		return err
-	})
-	return lines, err
-}
-
 // Continue implements [ui.Backend].
 func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, err error) {
 	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
@@ -488,7 +451,7 @@ func (b *uiBackend) apply(ctx context.Context, verbs uiVerbs, j *mend.Journal, t
 	})
 	switch {
 	case errors.Is(err, frame.ErrProblems):
-		err = errors.New("not all of it is repaired; e explains what is left")
+		err = errors.New("not all of it is repaired; ▲ marks what is left")
 	case err != nil && failures.Len() > 0: // which has the errors of all sessions
 		err = errors.New(strings.Join(strings.Fields(ansi.Strip(failures.String())), " "))
 	case err != nil:
@@ -526,10 +489,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 			done, err := frame.ProposeRestore(ctx, env, c, h, mend.RestoreRequest{})
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
 			step.Plan = done.Plan
-			step.lines, _ = b.printLines(0, func(a *frame.Env) error { // PrintRestore returns no error
-				frame.PrintRestore(a, h, done)
-				return nil
-			})
+			step.lines = b.printLines(func(a *frame.Env) { frame.PrintRestore(a, h, done) })
 			step.apply = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, &done) }
 			return err
 		}
@@ -577,10 +537,7 @@ const maxOpLines = 2000
 
 // opLines returns the changes of a plan, before and after.
 func (b *uiBackend) opLines(ops []change.Op) []ui.Line {
-	lines, _ := b.printLines(0, func(a *frame.Env) error {
-		show.Ops(a.Terminal, ops)
-		return nil
-	})
+	lines := b.printLines(func(a *frame.Env) { show.Ops(a.Terminal, ops) })
 	for i, l := range lines {
 		switch {
 		case strings.HasPrefix(l.Text, "+"):
@@ -607,7 +564,7 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 			verbs = repairVerbs
 		}
 		if s.Severity == "broken" {
-			verbs.nothing = "mend knows no repair for what is wrong here; e explains it."
+			verbs.nothing = "mend knows no repair for what is wrong here; mend scan -v shows why."
 		}
 	}
 	return b.change(verbs, b.Opt.Journal, steps)

@@ -104,7 +104,6 @@ func TestUIConcurrent(t *testing.T) {
 		func() error { _, err := b.Revert(t.Context(), s, false); return err },
 		func() error { _, err := b.Revert(t.Context(), ui.Session{}, false); return err },
 		func() error { _, err := b.Conversation(t.Context(), s); return err },
-		func() error { _, err := b.Explain(t.Context(), s, 80); return err },
 	} {
 		group.Go(func() {
 			for range 20 {
