@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/cmd/mend/internal/frame"
@@ -15,7 +14,6 @@ import (
 	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 	"mend/journal"
-	"mend/repair"
 )
 
 // completionVerb replaces the verb of cobra, which exits with 0 for an unknown shell.
@@ -62,6 +60,8 @@ type completionAnswer struct {
 // argumentCompletions has the candidates for each argument of a verb; the last candidates are for all further
 // arguments.
 var argumentCompletions = map[string][]frame.Completions{
+	"config":  {frame.CompleteSettings},
+	"set":     {frame.CompleteSettings, nil},
 	"explain": {inspect.CompleteTopics, nil},
 	"scan":    {frame.CompleteSessions},
 	"keep":    {frame.CompleteSessions},
@@ -74,10 +74,7 @@ var argumentCompletions = map[string][]frame.Completions{
 	"forget":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for the values of flags. Values of other flags are in the help, or are files.
-var flagCompletions = map[string]frame.Completions{"session": frame.CompleteSessions, "class": completeClasses, "store": completeStores}
-
-// addCompletions adds completions of arguments and of flag values to a command and its subcommands.
+// addCompletions adds the completions of arguments to a command and its subcommands.
 func addCompletions(env *frame.Env, cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 		positions := argumentCompletions[cmd.Name()]
@@ -86,34 +83,12 @@ func addCompletions(env *frame.Env, cmd *cobra.Command) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			env.Also = alsoNamed[cmd.Name()]
-			return frame.Candidates(cmd, env, positions[min(len(args), len(positions)-1)], args, start, "")
+			return frame.Candidates(cmd, env, positions[min(len(args), len(positions)-1)], args, start)
 		}
 	}
-	addFlag := func(f *pflag.Flag) {
-		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" || f.Name == "folder" {
-			return // these three flags name files, which the shell completes
-		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			before := "" // the elements of a list before the one to complete
-			if i := strings.LastIndexByte(start, ','); f.Value.Type() == "stringSlice" && i >= 0 {
-				before, start = start[:i+1], start[i+1:]
-			}
-			env.Also = alsoNamed[cmd.Name()]
-			return frame.Candidates(cmd, env, flagCompletions[f.Name], args, start, before)
-		})
-	}
-	cmd.LocalNonPersistentFlags().VisitAll(addFlag)
-	cmd.PersistentFlags().VisitAll(addFlag)
 	for _, sub := range cmd.Commands() {
 		addCompletions(env, sub)
 	}
-}
-
-func completeClasses(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
-	for _, c := range env.Opt.Agents.Classes() {
-		all = append(all, cobra.CompletionWithDesc(string(c), term.FirstSentence(repair.ExplainClass(c).Meaning)))
-	}
-	return all
 }
 
 // revertible reports whether undo or undo --redo accepts the entry.
@@ -137,11 +112,4 @@ func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
 func completeSessionsAndRepairs(ctx context.Context, env *frame.Env, args []string) []cobra.Completion {
 	all := repairCompletions(func(change.Entry) bool { return true })
 	return append(frame.CompleteSessions(ctx, env, args), all(ctx, env, args)...)
-}
-
-func completeStores(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
-	for _, st := range env.Opt.Agents.Stores() {
-		all = append(all, cobra.CompletionWithDesc(st.Path, st.Layout))
-	}
-	return all
 }

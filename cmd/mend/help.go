@@ -25,19 +25,6 @@ func helpVerb(env *frame.Env) *cobra.Command {
 			frame.PrintHelp(env, found)
 			return nil
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, words []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			found, rest, err := cmd.Root().Find(words)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var all []cobra.Completion
-			for _, sub := range found.Commands() {
-				if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(sub.Name(), start) {
-					all = append(all, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-				}
-			}
-			return all, cobra.ShellCompDirectiveNoFileComp
-		},
 	}
 }
 

@@ -5,7 +5,7 @@
 // It may import agent/claude, change, cmd/mend/internal/agents, cmd/mend/internal/frame,
 // cmd/mend/internal/inspect, cmd/mend/internal/rare, cmd/mend/internal/repairs, cmd/mend/internal/restore,
 // cmd/mend/internal/running, cmd/mend/internal/show, cmd/mend/internal/space, internal/atomicfile, internal/mend,
-// internal/term, journal, repair, testdata and txn. Read run first; runRepair of cmd/mend/internal/repairs is a typical
+// internal/term, journal, testdata and txn. Read run first; runRepair of cmd/mend/internal/repairs is a typical
 // verb.
 package main
 

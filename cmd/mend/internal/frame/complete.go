@@ -19,13 +19,13 @@ const (
 	maxCompletions    = 500
 )
 
-// Completions returns the candidates for an argument or for the value of a flag, from the stores and the
-// journal. It writes nothing, and skips what cannot be read.
+// Completions returns the candidates for an argument, from the stores and the journal. It writes nothing, and skips
+// what cannot be read.
 type Completions func(ctx context.Context, env *Env, args []string) []cobra.Completion
 
-// Candidates returns the candidates that begin with start, each prefixed by before. If there are none, the shell does
-// not complete file names either.
-func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// Candidates returns the candidates that begin with start. If there are none, the shell does not complete file names
+// either.
+func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if complete == nil {
 		return nil, directive
@@ -43,7 +43,7 @@ func Candidates(cmd *cobra.Command, env *Env, complete Completions, args []strin
 	})
 	for i, c := range all {
 		name, about, _ := strings.Cut(c, "\t")
-		all[i] = cobra.CompletionWithDesc(before+name, string(term.Escape(about)))
+		all[i] = cobra.CompletionWithDesc(name, string(term.Escape(about)))
 	}
 	return all, directive
 }

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +43,6 @@ func ChangeSetting(key, value string) (e config.Edit, err error) {
 // SetFlag adds --set.
 func SetFlag(cmd *cobra.Command, set *[]string) {
 	cmd.Flags().StringArrayVar(set, "set", nil, "use another value of a setting for this run: `KEY=VALUE`")
-	_ = cmd.RegisterFlagCompletionFunc("set", CompleteSettings("="))
 }
 
 // LoadSettings returns the current settings, including the user's file.
@@ -84,22 +84,13 @@ func LoadSettingsFrom(path string, set []string) (config.Config, error) {
 // ConfigHint is the hint of an error about a setting.
 const ConfigHint = `"mend config" lists the settings`
 
-// CompleteSettings completes keys of settings, each followed by suffix.
-func CompleteSettings(suffix string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		c := config.Defaults()
-		directive := cobra.ShellCompDirectiveNoFileComp
-		if suffix != "" {
-			directive |= cobra.ShellCompDirectiveNoSpace
-		}
-		var all []cobra.Completion
-		for _, s := range c.Settings() {
-			if strings.HasPrefix(s.Key+suffix, start) {
-				all = append(all, cobra.CompletionWithDesc(s.Key+suffix, s.Description))
-			}
-		}
-		return all, directive
+// CompleteSettings returns the keys of all settings.
+func CompleteSettings(context.Context, *Env, []string) (all []cobra.Completion) {
+	c := config.Defaults()
+	for _, s := range c.Settings() {
+		all = append(all, cobra.CompletionWithDesc(s.Key, s.Description))
 	}
+	return all
 }
 
 // KeepPolicy returns the policy for thinning copies, with the size from the settings.

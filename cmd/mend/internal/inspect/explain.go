@@ -149,7 +149,7 @@ type ExplainAnswer struct {
 
 // runExplain explains what the user named: a topic or an error.
 func runExplain(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
-	if found := append(findTopics(topics, name), similarTopics(topics, name)...); len(found) > 0 {
+	if found := findTopics(topics, name); len(found) > 0 {
 		env.SetAnswers(ExplainAnswer{Topics: found})
 		for _, t := range found {
 			printTopic(env.Terminal, t)
@@ -184,12 +184,6 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 		}
 	}
 	return found
-}
-
-// similarTopics returns the topics of other agents whose code ends with this code after a prefix, such as
-// thread-archived for archived.
-func similarTopics(topics []topicJSON, name string) []topicJSON {
-	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }
 
 // explainError explains an error of a provider or an agent.

@@ -42,7 +42,6 @@ comments; the first line of the output is its path. For example:
 			}
 			return env.RunPager(func() error { return printConfig(env, c, keys) })
 		},
-		ValidArgsFunction: frame.CompleteSettings(""),
 	}
 	frame.SetFlag(cmd, &set)
 	cmd.AddCommand(setVerb(env))
@@ -62,7 +61,6 @@ func setVerb(env *frame.Env) *cobra.Command {
 		RunE: func(_ *cobra.Command, given []string) error {
 			return editSetting(env, given[0], given[1])
 		},
-		ValidArgsFunction: frame.CompleteSettings(""),
 	}
 }
 
