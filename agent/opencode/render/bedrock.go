@@ -55,22 +55,18 @@ func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) 
 	return false
 }
 
-// bedrockMessages returns the message without blank texts, which newer versions send beside
-// reasoning; none if nothing is left.
-func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
+// bedrockMessages returns the turn of the message without blank texts, which newer versions send beside reasoning; none
+// if nothing is left.
+func (r *builder) bedrockMessages(m draftMessage) []request.Turn {
 	reasons := slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.IsThinking() && !b.unsent })
-	done := finalMessage{role: m.role, source: m.source}
-	for _, b := range m.blocks {
+	m.blocks = slices.DeleteFunc(m.blocks, func(b draftBlock) bool {
 		blank := b.Type == request.Text && m.role == change.RoleAssistant && js.Trim(b.Text) == ""
-		if b.unsent || blank && (!reasons || !r.isSince(v115)) {
-			continue
-		}
-		done.blocks = append(done.blocks, b.Block)
-	}
-	if len(done.blocks) == 0 {
+		return b.unsent || blank && (!reasons || !r.isSince(v115))
+	})
+	if len(m.blocks) == 0 {
 		return nil
 	}
-	return []finalMessage{done}
+	return m.turns(m.sentBlocks())
 }
 
 // isBedrockImage reports whether images of that type can be sent.

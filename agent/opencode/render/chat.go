@@ -21,26 +21,22 @@ func (a *assistantDraft) reasoningDetails(p *record.Part) []byte {
 	return details.Raw()
 }
 
-func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
+func (r *builder) chatMessages(m draftMessage) []request.Turn {
+	blocks := m.sentBlocks()
 	if isResults(m) {
-		out = make([]finalMessage, 0, len(m.blocks))
-		all := sourcesOf(m.blocks)
-		for i := range all {
-			out = append(out, finalMessage{role: request.RoleTool, source: m.source, blocks: all[i : i+1 : i+1]})
-		}
-		return out
+		m.role = request.RoleTool
+		return m.turns(slices.Collect(slices.Chunk(blocks, 1))...)
 	}
-	if len(m.blocks) == 0 && m.role == change.RoleUser && r.isSince(v115) {
+	if len(blocks) == 0 && m.role == change.RoleUser && r.isSince(v115) {
 		return nil
 	}
-	done := finalMessage{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}
-	if r.target.Field != "" && !r.isSince(v115) && !slices.ContainsFunc(done.blocks, hasReasoning) {
-		done.blocks = slices.DeleteFunc(done.blocks, func(b *request.Block) bool { return b.Type == request.Thinking })
+	if r.target.Field != "" && !r.isSince(v115) && !slices.ContainsFunc(blocks, hasReasoning) {
+		blocks = slices.DeleteFunc(blocks, func(b *request.Block) bool { return b.Type == request.Thinking })
 	}
 	if m.role == change.RoleAssistant && r.addsReasoning(m) {
-		done.blocks = append(done.blocks, &request.Block{Type: request.Thinking, Unsigned: true, Source: m.source})
+		blocks = append(blocks, &request.Block{Type: request.Thinking, Unsigned: true, Source: m.source})
 	}
-	return []finalMessage{done}
+	return m.turns(blocks)
 }
 
 // addsReasoning reports whether the agent adds empty reasoning to an assistant message without reasoning. It does so

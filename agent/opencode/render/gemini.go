@@ -21,25 +21,25 @@ func (a *assistantDraft) thoughtSignature(p *record.Part) string {
 	return v.String()
 }
 
-// geminiMessages returns the message, or since v115 none if it has no content.
-func (r *builder) geminiMessages(m draftMessage) []finalMessage {
-	done := finalMessage{role: m.role, source: m.source}
+// geminiMessages returns the turn of the message, or since v115 none if it has no content.
+func (r *builder) geminiMessages(m draftMessage) []request.Turn {
+	var blocks []*request.Block
 	if isResults(m) && !strings.HasPrefix(r.target.modelID(r.Model), "gemini-3") {
 		for _, b := range m.blocks {
-			done.blocks = append(done.blocks, splitContent(b.Block)...)
+			blocks = append(blocks, splitContent(b.Block)...)
 		}
-		return []finalMessage{done}
+		return m.turns(blocks)
 	}
 	for _, b := range m.blocks {
 		if (b.Type == request.Text || b.Type == request.Thinking) && b.Text == "" && m.role == change.RoleAssistant {
 			continue
 		}
-		done.blocks = append(done.blocks, b.Block)
+		blocks = append(blocks, b.Block)
 	}
-	if len(done.blocks) == 0 && r.isSince(v115) {
+	if len(blocks) == 0 && r.isSince(v115) {
 		return nil
 	}
-	return []finalMessage{done}
+	return m.turns(blocks)
 }
 
 // splitContent returns the parts of a result for a model before Gemini 3: a response with its text,

@@ -53,30 +53,28 @@ func (a *assistantDraft) finishStep(p *record.Part) {
 	}
 }
 
-// itemMessages returns a message for each item of a message. A reference to reasoning is sent once;
-// other reasoning with the same id becomes one item.
-func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
+// itemMessages returns a turn for each item of a message. A reference to reasoning is sent once; other reasoning with
+// the same id becomes one item.
+func (r *builder) itemMessages(m draftMessage) (out []request.Turn) {
 	if m.role == change.RoleUser && !isResults(m) {
 		if len(m.blocks) == 0 && r.isSince(v115) {
 			return nil
 		}
-		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}
+		return m.turns(m.sentBlocks())
 	}
-	reasoning := map[string]*request.Block{}
-	out = make([]finalMessage, 0, len(m.blocks))
-	all := sourcesOf(m.blocks)
-	for i, b := range m.blocks {
-		role := change.RoleAssistant
+	reasoning := map[string]bool{}
+	for _, b := range m.blocks {
+		m.role = change.RoleAssistant
 		switch {
 		case b.Type == request.ToolResult:
-			role = request.RoleTool
+			m.role = request.RoleTool
 		case b.Type == request.Thinking && b.ItemID != "":
-			if first := reasoning[b.ItemID]; first != nil {
+			if reasoning[b.ItemID] {
 				continue
 			}
-			reasoning[b.ItemID] = b.Block
+			reasoning[b.ItemID] = true
 		}
-		out = append(out, finalMessage{role: role, source: m.source, blocks: all[i : i+1 : i+1]})
+		out = append(out, m.turn([]*request.Block{b.Block}))
 	}
 	return out
 }

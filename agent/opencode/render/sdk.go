@@ -207,9 +207,8 @@ func (r *builder) takesFile(mime string) bool {
 	}
 }
 
-// otherMessages returns the messages of the request for a provider other than Anthropic. They have no unsent content,
-// and each of them is one turn.
-func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
+// otherMessages returns the turns of messages for a provider other than Anthropic. They have no unsent content.
+func (r *builder) otherMessages(all []draftMessage) (out []request.Turn) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
 		for _, b := range m.blocks {
@@ -266,32 +265,11 @@ func mistralID(id string) string {
 	return (id + "000000000")[:9]
 }
 
-// sourcesOf returns the blocks without the fields of drafts.
-func sourcesOf(blocks []draftBlock) []*request.Block {
-	out := make([]*request.Block, len(blocks))
-	for i, b := range blocks {
+// sentBlocks returns the blocks without the fields of drafts.
+func (m draftMessage) sentBlocks() []*request.Block {
+	out := make([]*request.Block, len(m.blocks))
+	for i, b := range m.blocks {
 		out[i] = b.Block
 	}
 	return out
-}
-
-// separateTurns returns a turn for each message, after one for the system prompt if the API
-// includes it in its numbering.
-func (r *builder) separateTurns(all []finalMessage) []request.Turn {
-	turns := make([]request.Turn, 0, len(all)+1)
-	if r.api != Gemini && !r.target.Instructions {
-		turns = append(turns, request.Turn{Role: request.RoleSystem})
-	}
-	var source *change.Ref
-	var sources []change.Ref // a list with only source, which many turns share
-	for _, m := range all {
-		if m.source != source {
-			source, sources = m.source, nil
-			if source != nil {
-				sources = []change.Ref{*source}
-			}
-		}
-		turns = append(turns, request.Turn{Role: m.role, Blocks: m.blocks, Messages: sources})
-	}
-	return turns
 }

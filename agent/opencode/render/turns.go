@@ -24,59 +24,60 @@ type draftBlock struct {
 	marked bool // the part has metadata that the package uses
 }
 
-// A finalMessage is a message of the request after clean-up.
-type finalMessage struct {
-	role   string
-	source *change.Ref // nil for the new prompt
-	blocks []*request.Block
+// turn returns the turn of the message with its blocks after clean-up.
+func (m draftMessage) turn(blocks []*request.Block) request.Turn {
+	return request.Turn{Role: m.role, Blocks: blocks, Messages: []change.Ref{*m.source}}
 }
 
-// joinTurns joins the messages into turns.
-func (r *builder) joinTurns(out []finalMessage) (turns []request.Turn) {
-	if r.api != Anthropic && r.api != Bedrock {
-		return r.separateTurns(out)
-	}
-	turns = make([]request.Turn, 0, len(out))
-	for len(out) > 0 {
-		n := slices.IndexFunc(out, func(m finalMessage) bool { return m.role != out[0].role })
-		if n < 0 {
-			n = len(out)
-		}
-		turns = append(turns, r.joinTurn(out[:n], n == len(out)))
-		out = out[n:]
+// turns returns a turn for each list of blocks of the message.
+func (m draftMessage) turns(lists ...[]*request.Block) []request.Turn {
+	turns := make([]request.Turn, len(lists))
+	for i, blocks := range lists {
+		turns[i] = m.turn(blocks)
 	}
 	return turns
 }
 
-// joinTurn joins messages of one role into a turn. If it is the last turn, and an assistant's, the agent trims the last
-// text.
-func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
-	t := request.Turn{Role: all[0].role}
-	for i, m := range all {
-		if m.source != nil && (i == 0 || all[i-1].source != m.source) {
-			t.Messages = append(t.Messages, *m.source)
+// joinTurns returns the turns of the request, from those of its messages.
+func (r *builder) joinTurns(all []request.Turn) (turns []request.Turn) {
+	if r.api != Anthropic && r.api != Bedrock {
+		if r.api != Gemini && !r.target.Instructions { // the numbers of turns count the system prompt
+			all = slices.Insert(all, 0, request.Turn{Role: request.RoleSystem})
 		}
-		if i == 0 {
-			t.Blocks = m.blocks
-		} else {
-			t.Blocks = append(t.Blocks, m.blocks...)
+		return all
+	}
+	for _, t := range all {
+		n := len(turns) - 1
+		if n < 0 || turns[n].Role != t.Role {
+			turns = append(turns, t)
+			continue
+		}
+		joined := &turns[n]
+		joined.Blocks = append(joined.Blocks, t.Blocks...)
+		if len(joined.Messages) == 0 || len(t.Messages) > 0 && joined.Messages[len(joined.Messages)-1] != t.Messages[0] {
+			joined.Messages = append(joined.Messages, t.Messages...)
 		}
 	}
-	if n := len(t.Blocks); last && n > 0 && t.Role == change.RoleAssistant && t.Blocks[n-1].Type == request.Text {
-		t.Blocks[n-1].Text = js.Trim(t.Blocks[n-1].Text)
+	if n := len(turns) - 1; n >= 0 && turns[n].Role == change.RoleAssistant { // the agent trims the last text
+		if blocks := turns[n].Blocks; len(blocks) > 0 && blocks[len(blocks)-1].Type == request.Text {
+			last := blocks[len(blocks)-1]
+			last.Text = js.Trim(last.Text)
+		}
 	}
 	if r.api == Anthropic && r.isSince(v11826) {
-		t.Blocks = moveCallsLast(t.Blocks, true)
+		for i := range turns {
+			turns[i].Blocks = moveCallsLast(turns[i].Blocks, true)
+		}
 	}
-	return t
+	return turns
 }
 
-// renderMessages returns the messages of the request for stored messages.
-func (r *builder) renderMessages(all []*message) (out []finalMessage) {
+// renderMessages returns the turns of stored messages.
+func (r *builder) renderMessages(all []*message) (out []request.Turn) {
 	for _, m := range all {
 		if m.isPrompt {
 			next := &request.Block{Type: request.Text, Text: PromptText}
-			out = append(out, finalMessage{role: change.RoleUser, blocks: []*request.Block{next}})
+			out = append(out, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{next}})
 			continue
 		}
 		out = append(out, r.cleanUp(r.draftMessages(m))...)
@@ -97,29 +98,28 @@ func (r *builder) draftMessages(m *message) []draftMessage {
 
 // cleanUp removes empty blocks, then messages without blocks, and for Claude replaces
 // invalid characters in call ids.
-func (r *builder) cleanUp(all []draftMessage) []finalMessage {
+func (r *builder) cleanUp(all []draftMessage) (out []request.Turn) {
 	if r.api != Anthropic {
 		return r.otherMessages(all)
 	}
-	var out []finalMessage
 	for _, m := range all {
 		m.blocks = slices.DeleteFunc(m.blocks, r.isEmpty)
 		if len(m.blocks) == 0 {
 			continue
 		}
-		done := finalMessage{role: m.role, source: m.source, blocks: make([]*request.Block, 0, len(m.blocks))}
+		blocks := make([]*request.Block, 0, len(m.blocks))
 		for _, b := range m.blocks {
 			if r.claude && b.ToolID != "" {
 				b.ToolID = sanitizeID(b.ToolID)
 			}
 			if !b.unsent {
-				done.blocks = append(done.blocks, b.Block)
+				blocks = append(blocks, b.Block)
 			}
 		}
 		if r.Profile.release == v115 {
-			done.blocks = moveCallsLast(done.blocks, false)
+			blocks = moveCallsLast(blocks, false)
 		}
-		out = append(out, done)
+		out = append(out, m.turn(blocks))
 	}
 	return out
 }
