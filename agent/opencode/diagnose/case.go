@@ -55,10 +55,6 @@ func describe(x *repair.Fault, d *repair.Diagnosis) {
 	if (d.Shown == repair.Archived || d.Shown == repair.Hidden) && d.WhyNot == "" {
 		d.WhyNot = "A repair leaves it so, because it may be intentional. To list it again: mend restore " + c.s.ID
 	}
-	if f.Code == "R3" && c.isSubtask(f.Ref) {
-		d.Why = "The subtask was not run, and OpenCode runs it before it answers the next prompt. The call of the subtask " +
-			"has no thinking before it. The provider requires that while thinking is on."
-	}
 	if at := c.futureDate(f); at != "" && (d.WhyNot != "" || f.Code == render.FailureClock) {
 		d.WhyNot = whyNoTime + at + "."
 	}
@@ -99,15 +95,9 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
-// isWriting reports whether a finding is about an answer that the agent is still writing, or about a subtask that
-// may be running.
+// isWriting reports whether a finding is about an answer that the agent is still writing.
 func (c *simulation) isWriting(f finding) bool {
-	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
-}
-
-func (c *simulation) isSubtask(ref change.Ref) bool {
-	_, p := c.part(ref)
-	return p != nil && p.Type == "subtask"
+	return c.busy && c.newest != "" && f.Ref.Message == c.newest
 }
 
 // matchRenamed returns the new refs of renamed records, by old ref. It matches records by the tails of their ids, which

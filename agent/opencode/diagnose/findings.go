@@ -40,9 +40,6 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w)}
 		f.Unknown = repair.IsNearUnknown(r.Request, w) ||
 			(f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
-		if isRule(f.Code) && c.isSubtask(f.Ref) {
-			f.Fixes = []repair.Fix{} // the rule's fixes are for answers
-		}
 		sent.Findings = append(sent.Findings, f)
 	}
 	return sent

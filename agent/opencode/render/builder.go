@@ -22,7 +22,6 @@ type builder struct {
 	late       change.Ref // see [Request.Late]
 	compacting bool       // the request is for a compaction
 	compacted  bool       // a pending compaction counts as done; see [Request.Next]
-	running    *message   // the message whose subtask the agent runs before it answers, or nil
 }
 
 // isSince reports whether the version is that release or a later one.
@@ -123,16 +122,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	if a := l.assistant; a != nil && !r.Profile.newer(r.newPrompt, a) {
 		r.unseen = a.Ref
 	}
-	if pending := l.pendingRequests(kept, r.Profile); len(pending) > 0 {
-		m := pending[0]
-		if r.isSince(v115) {
-			m = pending[len(pending)-1]
-		}
-		switch {
-		case !isCompaction(m.task):
-			r.running = m
-			return kept // the subtask becomes an assistant message with tokens
-		case r.compacted:
+	if l.hasPendingCompaction(kept, r.Profile) {
+		if r.compacted {
 			return kept
 		}
 		r.compacting = true

@@ -29,6 +29,6 @@
 //
 // Only the provider can verify signatures of thinking. The text of the new prompt is a placeholder, and OpenCode's
 // additions to it are unknown: reminders of plan mode, the prompt of a compaction. The model is assumed to read images
-// and PDFs unless [Settings] say otherwise, and to have room for the whole conversation. The agents and models of
-// pending subtasks are assumed to exist.
+// and PDFs unless [Settings] say otherwise, and to have room for the whole conversation. A pending subtask, which
+// OpenCode runs first, is not simulated.
 package render

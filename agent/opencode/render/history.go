@@ -145,15 +145,11 @@ func (m *message) endsTurn() bool {
 	return m.finished && m.Finish != "tool-calls" && m.Finish != "unknown"
 }
 
-// pendingRequests returns the messages since the newest finished assistant message that request a
-// compaction or a subtask.
-func (l newest) pendingRequests(all []*message, p Profile) (pending []*message) {
-	for _, m := range all {
-		if m.task != nil && m != l.finished && (l.finished == nil || p.newer(m, l.finished)) {
-			pending = append(pending, m)
-		}
-	}
-	return pending
+// hasPendingCompaction reports whether a message since the newest finished assistant message requests a compaction.
+func (l newest) hasPendingCompaction(all []*message, p Profile) bool {
+	return slices.ContainsFunc(all, func(m *message) bool {
+		return m.compaction != nil && m != l.finished && (l.finished == nil || p.newer(m, l.finished))
+	})
 }
 
 // missingTokens returns the missing field of the token counts, or "". The agent adds the counts to

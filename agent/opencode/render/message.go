@@ -23,7 +23,6 @@ type message struct {
 	created           float64 // time.created, NaN if it is not a number
 
 	compaction *record.Part // the first part that requests a compaction, or nil
-	task       *record.Part // the last part that is a compaction or a subtask, or nil
 }
 
 // isSigned reports whether the part is thinking with a signature of Anthropic.
@@ -38,20 +37,11 @@ func (m *message) hasPart(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p *record.Part) bool { return p.Type == kind })
 }
 
-func isCompaction(p *record.Part) bool { return p.Type == "compaction" }
-
-func isSubtask(p *record.Part) bool { return p.Type == "subtask" }
-
-// setTasks finds the parts that request a compaction or a subtask.
-func (m *message) setTasks() {
-	m.compaction, m.task = nil, nil
-	for _, p := range m.parts {
-		switch {
-		case isCompaction(p):
-			m.compaction, m.task = cmp.Or(m.compaction, p), p
-		case isSubtask(p):
-			m.task = p
-		}
+// setCompaction finds the part that requests a compaction.
+func (m *message) setCompaction() {
+	m.compaction = nil
+	if i := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.Type == "compaction" }); i >= 0 {
+		m.compaction = m.parts[i]
 	}
 }
 
@@ -78,7 +68,7 @@ func readMessage(src *record.Message) *message {
 		}
 		m.parts = append(m.parts, p)
 	}
-	m.setTasks()
+	m.setCompaction()
 	if nullFile(&src.Record, v) {
 		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref, nil})
 	}

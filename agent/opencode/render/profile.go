@@ -22,8 +22,7 @@ const (
 	v12
 
 	// v115 validates the records of a session before it shows it. The newest message is the one with the highest id,
-	// and it is an answer only if it has no tool calls. Of several tasks v115 runs the newest, and it fails on a
-	// subtask for an agent that does not exist. A compaction keeps messages, which follow its summary.
+	// and it is an answer only if it has no tool calls. A compaction keeps messages, which follow its summary.
 	//
 	// The thinking of another model is sent as text, thinking without text if it is signed, an empty text beside signed
 	// thinking as one space, and the output of an interrupted tool as its result. Tool calls follow all other blocks of

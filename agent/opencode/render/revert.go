@@ -45,7 +45,7 @@ func (m *message) partsBefore(id string) *message {
 	left := *m
 	if i := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.ID == id }); i >= 0 {
 		left.parts = m.parts[:i]
-		left.setTasks()
+		left.setCompaction()
 	}
 	return &left
 }

@@ -55,9 +55,6 @@ func (v *View) render(b *builder) Request {
 	}
 	b.setTarget()
 	messages := b.renderMessages(b.selectMessages(all))
-	if b.running != nil {
-		messages = append(messages, b.cleanUp(subtaskMessages(b.running))...)
-	}
 	q := Request{
 		Request:  request.Request{Model: b.Model, Turns: b.joinTurns(messages), Bound: b.binding()},
 		Failures: b.failures, Unseen: b.unseen, Late: b.late, Target: b.target, API: b.api,
