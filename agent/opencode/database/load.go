@@ -298,18 +298,7 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 
 // loadMessages reads the messages in the agent's order.
 func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
-	t := c.Table(change.KindMessage)
-	var b sqlstore.RowBuffer
-	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
-		seen := rowWithinLimit(t, st, &b, h)
-		if h.budget < 0 {
-			return sqlstore.ErrStop
-		}
-		if why := whyUnread(&seen); why != "" {
-			addUnread(s, "message", &seen, why)
-			return nil
-		}
-		r := sqlstore.CopyRecord(seen)
+	return c.eachRow(s, change.KindMessage, h, func(r change.Record) {
 		r.Ref = change.Ref{Kind: change.KindMessage, Session: s.ID, Message: idOf(&r)}
 		m := record.Message{Record: r}
 		if !raw {
@@ -317,7 +306,6 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 		}
 		checkNamed(&m.Record)
 		s.Messages = append(s.Messages, m)
-		return nil
 	})
 }
 
@@ -327,45 +315,40 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) error {
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
 	}
-	t := c.Table(change.KindPart)
-	var b sqlstore.RowBuffer
-	var run []record.Part // the parts read last, which belong to the message at index last
-	last := -1
-	flush := func() {
-		if len(run) > 0 {
-			s.Messages[last].Parts = append(s.Messages[last].Parts, run...) // all at once, to avoid spare capacity
-			run = run[:0]
+	return c.eachRow(s, change.KindPart, h, func(r change.Record) {
+		message, _ := r.Col("message_id")
+		i, ok := at[string(message.Bytes)]
+		if !ok || message.Class != change.ClassText {
+			return
 		}
-	}
-	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+		m := &s.Messages[i]
+		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idOf(&r)}
+		p := record.Part{Record: r}
+		if !raw {
+			p = record.NewPart(r)
+		}
+		checkNamed(&p.Record)
+		m.Parts = append(m.Parts, p)
+	})
+}
+
+// eachRow calls f for each row of a kind in the session that OpenCode may have written. Other rows are strays.
+func (c *conn) eachRow(s *record.Session, kind change.Kind, h *stampHasher, f func(change.Record)) error {
+	t := c.Table(kind)
+	var b sqlstore.RowBuffer
+	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
 			return sqlstore.ErrStop
 		}
 		if why := whyUnread(&seen); why != "" {
-			addUnread(s, "part", &seen, why)
+			id, _ := seen.Col("id")
+			s.Stray = append(s.Stray, change.Stray{Kind: change.StrayUnread, Path: rowPath(kind.String(), id), Why: why})
 			return nil
 		}
-		message, _ := seen.Col("message_id")
-		i, ok := at[string(message.Bytes)]
-		if !ok || message.Class != change.ClassText {
-			return nil
-		}
-		r := sqlstore.CopyRecord(seen)
-		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: s.Messages[i].Ref.Message, Part: idOf(&r)}
-		if i != last {
-			flush()
-		}
-		p := record.Part{Record: r}
-		if !raw {
-			p = record.NewPart(r)
-		}
-		last, run = i, append(run, p)
-		checkNamed(&run[len(run)-1].Record)
+		f(sqlstore.CopyRecord(seen))
 		return nil
 	})
-	flush()
-	return err
 }
 
 // whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if it may have. mend does not
@@ -384,11 +367,6 @@ func whyUnread(r *change.Record) string {
 		return "its data is a blob, such as SQLite's binary JSON, which OpenCode cannot read"
 	}
 	return ""
-}
-
-func addUnread(s *record.Session, table string, r *change.Record, why string) {
-	id, _ := r.Col("id")
-	s.Stray = append(s.Stray, change.Stray{Kind: change.StrayUnread, Path: rowPath(table, id), Why: why})
 }
 
 func idOf(r *change.Record) string {

@@ -232,43 +232,16 @@ func (j *salvageJob) countTorn() error {
 
 // rebuildProjects rebuilds the project rows that sessions need: without its project no prompt is answered.
 func (j *salvageJob) rebuildProjects() error {
-	if !j.hasTable("project") || !j.hasTable("session") {
+	if !j.hasTable("project") || !j.hasTable("session") || !j.hasTable("message") {
 		return nil
 	}
-	type project struct {
-		id, folder string
-		created    int64
-	}
-	var missing []project
-	const lacking = "SELECT project_id, directory, min(time_created) FROM session WHERE project_id NOT IN (SELECT id " +
-		"FROM project) GROUP BY project_id"
-	err := j.db.Query(lacking, func(st *sqlite3.Stmt) error {
-		missing = append(missing, project{st.ColumnText(0), st.ColumnText(1), st.ColumnInt64(2)})
-		return nil
-	})
-	for _, p := range missing {
-		if err != nil {
-			return err
-		}
-		root := ""
-		err = j.db.Query("SELECT json_extract(m.data, '$.path.root') FROM message m JOIN session s ON s.id = m.session_id "+
-			"WHERE s.project_id = ?1 AND json_valid(m.data) AND json_extract(m.data, '$.path.root') IS NOT NULL LIMIT 1",
-			func(st *sqlite3.Stmt) error { root = st.ColumnText(0); return nil }, p.id)
-		if p.id == "global" {
-			root = "/"
-		}
-		if err == nil {
-			err = j.db.Query("INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?1, ?2, ?3, "+
-				"?3, '[]')", nil, p.id, cmp.Or(root, p.folder), p.created)
-			j.rebuilt["project"]++
-		}
-		lost := j.table("project")
-		for rowid, known := range lost.Lost.All() {
-			if string(known["id"].Bytes) == p.id {
-				lost.Found(rowid)
-			}
-		}
-	}
+	const missing = `INSERT INTO project (id, worktree, time_created, time_updated, sandboxes)
+		SELECT project_id, iif(project_id = 'global', '/', coalesce((
+				SELECT json_extract(m.data, '$.path.root') FROM message m JOIN session o ON o.id = m.session_id
+				WHERE o.project_id = s.project_id AND json_valid(m.data) AND json_extract(m.data, '$.path.root') IS NOT NULL
+				LIMIT 1), directory)), min(time_created), min(time_created), '[]'
+		FROM session s WHERE project_id NOT IN (SELECT id FROM project) GROUP BY project_id RETURNING id`
+	_, err := j.rebuildAll("project", "id", missing)
 	return err
 }
 
@@ -280,34 +253,28 @@ func (j *salvageJob) rebuildCounters() error {
 	if !j.hasTable("event") || !j.hasTable("event_sequence") || isWhole {
 		return nil
 	}
-	type counter struct {
-		id   string
-		last int64
-	}
-	var wrong []counter
-	const lower = "SELECT e.aggregate_id, max(e.seq) FROM event e LEFT JOIN event_sequence s ON s.aggregate_id = " +
-		"e.aggregate_id GROUP BY e.aggregate_id HAVING s.seq IS NULL OR s.seq < max(e.seq)"
-	err := j.db.Query(lower, func(st *sqlite3.Stmt) error {
-		wrong = append(wrong, counter{st.ColumnText(0), st.ColumnInt64(1)})
-		return nil
-	})
-	made := map[string]bool{}
-	for _, c := range wrong {
-		if err != nil {
-			return err
-		}
-		err = j.db.Query("INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, ?2) ON CONFLICT (aggregate_id) DO "+
-			"UPDATE SET seq = excluded.seq", nil, c.id, c.last)
-		j.rebuilt[table.Name]++
-		j.session(c.id).Rebuilt[table.Name]++
-		made[c.id] = true
-	}
-	for rowid, known := range table.Lost.All() {
-		if made[string(known["aggregate_id"].Bytes)] {
-			table.Found(rowid)
-		}
+	const lower = `INSERT INTO event_sequence (aggregate_id, seq)
+		SELECT aggregate_id, max(seq) FROM event WHERE true GROUP BY aggregate_id
+		ON CONFLICT (aggregate_id) DO UPDATE SET seq = excluded.seq WHERE seq < excluded.seq RETURNING aggregate_id`
+	made, err := j.rebuildAll(table.Name, "aggregate_id", lower)
+	for id := range made {
+		j.session(id).Rebuilt[table.Name]++
 	}
 	return err
+}
+
+// rebuildAll runs a statement that writes rows of a table and returns their keys.
+func (j *salvageJob) rebuildAll(table, key, sql string) (made map[string]bool, err error) {
+	made = map[string]bool{}
+	err = j.db.Query(sql, func(st *sqlite3.Stmt) error { made[st.ColumnText(0)] = true; return nil })
+	j.rebuilt[table] += len(made)
+	t := j.table(table)
+	for rowid, known := range t.Lost.All() {
+		if made[string(known[key].Bytes)] {
+			t.Found(rowid)
+		}
+	}
+	return made, err
 }
 
 // dropAdded drops tables that were added from a known schema if the migrations show that the database's version did not
@@ -452,13 +419,10 @@ func (j *salvageJob) report() {
 	}
 	slices.SortFunc(j.out.Sessions, func(a, b agent.SalvagedSession) int { return cmp.Compare(a.ID, b.ID) })
 	if j.ForeignWAL {
-		note := "Its -wal belongs to another database, or to another state of this one, and was not used."
-		switch {
-		case j.OldWAL:
-			note = "Its -wal is older than the database, and was not used: the database has what was written after it."
-		case j.FromWAL > 0:
-			note = fmt.Sprintf("Its -wal is from another time than the database: %d rows come from it, because their sessions "+
-				"exist; others may be lost.", j.FromWAL)
+		note := "Its -wal is older than the database, and was not used: the database has what was written after it."
+		if !j.OldWAL {
+			note = fmt.Sprintf("Its -wal belongs to another database, or to another state of this one. %d rows come from it, "+
+				"because their sessions exist.", j.FromWAL)
 		}
 		j.out.Notes = append(j.out.Notes, note)
 	}
