@@ -16,8 +16,11 @@ import (
 // many rows and of folders beside the database, and keeps what they remove beside it.
 type Owned struct {
 	*Store
-	whole aside.Writer
+	wholeWriter
 }
+
+// A wholeWriter makes the changes that are not of single rows.
+type wholeWriter = aside.Writer
 
 // WithOwner returns the database for the changes of an owner.
 func (s *Store) WithOwner(owner string) *Owned {
@@ -52,19 +55,6 @@ func NewUnopened(path string, step func(string) error) *Store {
 
 func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.WholeFiles() }
 
-// StageWhole implements [aside.Store].
-func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) (err error) {
-	switch ref := st.Ops[0].Ref; ref.Kind {
-	case change.KindDatabase:
-		*st, err = aside.StageDatabase(ctx, a, w.File(), *st)
-	case change.KindRows:
-		st.Dir, err = a.Dir(ref.Part)
-	default:
-		st.Dir = a.OwnerDir()
-	}
-	return err
-}
-
 // WholeChange implements [aside.Store].
 func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
 	switch st.Ops[0].Ref.Kind {
@@ -82,7 +72,7 @@ func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if !isAside(p.Ops) {
 		return o.Store.Prepare(ctx, p)
 	}
-	return o.whole.Prepare(ctx, p)
+	return o.wholeWriter.Prepare(ctx, p)
 }
 
 // Commit makes a change.
@@ -90,7 +80,7 @@ func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	if !isAside(st.Ops) {
 		return o.Store.Commit(ctx, st)
 	}
-	return o.whole.Commit(ctx, st)
+	return o.wholeWriter.Commit(ctx, st)
 }
 
 // Settle determines how far a change came, and finishes or reverts it.
@@ -98,33 +88,19 @@ func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	if !isAside(st.Ops) {
 		return o.Store.Settle(ctx, st)
 	}
-	return o.whole.Settle(ctx, st)
+	return o.wholeWriter.Settle(ctx, st)
 }
 
 // Discard removes the empty folders of a change, and files that killed processes have built. Kept files stay.
 func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
-	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.whole.Owner == "" {
+	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.Owner == "" {
 		return nil
 	}
-	if err := o.whole.Discard(ctx, st); err != nil {
+	if err := o.wholeWriter.Discard(ctx, st); err != nil {
 		return fmt.Errorf("removing mend's own files beside %s: %w", o.id.Root, err)
 	}
 	return nil
 }
-
-// Sweep removes the files beside the database that the owner keeps for unneeded ops, except those that needed ops also
-// use, and returns their size in bytes. It also removes files that a killed process has built.
-func (o *Owned) Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (freed int64, err error) {
-	return o.whole.Sweep(ctx, needed, unneeded)
-}
-
-// CheckKept returns an error unless everything that ops removed is kept complete beside the database.
-func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
-	return o.whole.CheckKept(ctx, ops)
-}
-
-// Keeps reports whether the content that an op removed or restored is kept beside the database, by any owner.
-func (o *Owned) Keeps(op change.OpInfo) bool { return o.whole.Keeps(op) }
 
 // Tree describes the folder of a ref of [change.KindTree].
 func (s *Store) Tree(ctx context.Context, ref change.Ref) (t aside.Tree, err error) {
@@ -181,30 +157,23 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 	if err != nil {
 		return b, err
 	}
-	built, err := a.Build()
+	post, discard, err := a.BuildDatabase(ctx, s.File(), func(path string) error {
+		if err := build(path); err != nil {
+			return err
+		}
+		if err := copyOwnership(path, s.id.Root); err != nil {
+			return err
+		}
+		now, err := a.Files(ctx, s.File().Place())
+		if err == nil && !now.Equal(pre) {
+			err = fmt.Errorf("%w: it changed while it was read", change.ErrLocked)
+		}
+		return err
+	})
 	if err != nil {
 		return b, err
 	}
-	b.Discard = built.Discard
-	path := filepath.Join(a.Path, built.Folder(), filepath.Base(s.id.Root))
-	if err = build(path); err == nil {
-		err = copyOwnership(path, s.id.Root)
-	}
-	var now, post *change.Image
-	if err == nil {
-		now, err = a.Files(ctx, s.File().Place())
-	}
-	if err == nil && !now.Equal(pre) {
-		err = fmt.Errorf("%w: it changed while it was read", change.ErrLocked)
-	}
-	if err == nil {
-		post, err = a.FinishDatabase(ctx, built, s.File())
-	}
-	if err != nil {
-		return Built{}, errors.Join(err, built.Discard())
-	}
-	b.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindDatabase}, Pre: pre, Post: post}}
-	return b, nil
+	return Built{[]change.Op{{Ref: change.Ref{Kind: change.KindDatabase}, Pre: pre, Post: post}}, discard}, nil
 }
 
 // copyOwnership gives a new database the mode and the owner of the old one.

@@ -470,14 +470,14 @@ type rowsChange struct {
 	op     change.Op
 	list   rowList
 	remove bool
-	moves  []aside.Move // of the archive, if it was made for this change
+	dir    string // of the archive: a build, if it was made for this change
 	at     commitState
 	tried  bool  // this process has tried the transaction
 	counts tally // the rows of a change that another process made
 }
 
 func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
-	x := &rowsChange{Area: a, Store: s, op: st.Ops[0]}
+	x := &rowsChange{Area: a, Store: s, op: st.Ops[0], dir: st.Dir}
 	list, err := x.op.Post, error(nil)
 	if len(st.Ops) != 1 || x.op.Pre == nil || x.op.Post == nil {
 		err = errors.New("rows can only be moved")
@@ -493,8 +493,14 @@ func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 	}
-	x.moves = a.FromBuilt(st.Dir, x.list.name())
 	return x, nil
+}
+
+// Stage implements [aside.Change].
+func (x *rowsChange) Stage(_ context.Context, st *change.Staged) (err error) {
+	x.dir, err = x.Dir(x.list.name())
+	st.Dir = x.dir
+	return err
 }
 
 func (x *rowsChange) Close() { x.Area.Close() }
@@ -526,7 +532,7 @@ func (x *rowsChange) Check(ctx context.Context) error {
 	if err == nil && !files.walMode {
 		err = errNoWAL
 	}
-	if len(x.moves) == 0 && err == nil && !exists(x.path()) {
+	if len(x.MovesBeforeCommit()) == 0 && err == nil && !exists(x.path()) {
 		err = errNoArchive
 	}
 	if err == nil && !x.remove {
@@ -535,7 +541,7 @@ func (x *rowsChange) Check(ctx context.Context) error {
 	return err
 }
 
-func (x *rowsChange) MovesBeforeCommit() []aside.Move                        { return x.moves }
+func (x *rowsChange) MovesBeforeCommit() []aside.Move                        { return x.FromBuilt(x.dir, x.list.name()) }
 func (x *rowsChange) MovesAfterCommit(context.Context) ([]aside.Move, error) { return nil, nil }
 
 // Commit makes the change in one transaction.
@@ -551,7 +557,7 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 // IsCommitted implements [aside.Change]. A removal is committed unless all rows are in the database, and an insertion
 // if any is.
 func (x *rowsChange) IsCommitted(ctx context.Context) (bool, error) {
-	if x.tried && x.at != commitSent || len(x.moves) > 0 && !exists(x.path()) {
+	if x.tried && x.at != commitSent || len(x.MovesBeforeCommit()) > 0 && !exists(x.path()) {
 		return x.at == committed, nil
 	}
 	err := x.syncFiles()

@@ -618,6 +618,16 @@ func TestForks(t *testing.T) {
 	c := open(t, h, journal)
 	heads, err := c.Sessions(t.Context())
 	must(t, err)
+	turns := map[string]int{} // of the next request
+	for _, head := range heads {
+		k, err := c.Case(t.Context(), head)
+		must(t, err)
+		q, _ := k.Next()
+		turns[head.ID] = len(q.Turns)
+	}
+	if n := turns[testdata.CodexSession]; turns[first] != n+1 || turns[second] != n+2 {
+		t.Errorf("the next requests have %v turns", turns)
+	}
 	base := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.Base != "" })
 	if _, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: base}); err == nil {
 		t.Error("a session with a fork can be removed alone")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"mend/change"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -41,7 +43,11 @@ func TestRealForks(t *testing.T) {
 		check := func(when, want string, later bool) {
 			t.Helper()
 			defer h.Save()()
+			items := expectedItems(t, c, heads[1-base])
 			got := h.Prompt(fork, "what follows")
+			if diff := gocmp.Diff(items, short(got.Items)); diff != "" && !later && want == "alive" {
+				t.Errorf("%s: the request differs (-predicted +seen):\n%s", name, diff)
+			}
 			sent := strings.Join(got.Items, "\n")
 			if got.Fate() != want || strings.Contains(sent, "later in base") != later || want == "alive" && !strings.Contains(sent, "in the fork") {
 				t.Errorf("%s, %s: the fork is %s: %s\n%s", name, when, got.Fate(), got.Output, sent)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 
 	"mend/agent"
 	"mend/change"
@@ -95,22 +94,19 @@ func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 		return op, discard, err
 	}
 	defer a.Close()
-	built, err := a.Build()
+	post, discardBuilt, err := a.BuildDatabase(ctx, f, func(path string) error {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		err = write(file)
+		return errors.Join(err, file.Sync(), file.Close())
+	})
 	if err != nil {
 		return op, discard, err
 	}
-	file, err := os.OpenFile(filepath.Join(a.Path, built.Folder(), f.Name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = write(file)
-		err = errors.Join(err, file.Sync(), file.Close())
-	}
-	if err == nil {
-		op.Post, err = a.FinishDatabase(ctx, built, f)
-	}
-	if err != nil {
-		return op, discard, errors.Join(err, built.Discard())
-	}
-	return op, built.Discard, nil
+	op.Post = post
+	return op, discardBuilt, nil
 }
 
 // A hashWriter computes the size and the hash of the bytes written to it.
@@ -128,14 +124,6 @@ func (s *hashWriter) Write(b []byte) (int, error) {
 type wholeFiles struct{ *Store }
 
 func (w wholeFiles) Area(owner string) (*aside.Area, error) { return w.area(owner) }
-
-func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) error {
-	f, err := w.asideFile(st.Ops[0].Ref)
-	if err == nil {
-		*st, err = aside.StageDatabase(ctx, a, f, *st)
-	}
-	return err
-}
 
 func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
 	f, err := w.asideFile(st.Ops[0].Ref)

@@ -26,6 +26,8 @@ type Move struct{ From, To Place }
 
 // A Change is a change of whole files. Its moves and its commit point are carried out in order.
 type Change interface {
+	// Stage fills in what the change needs later: the Dir of st, and another Pre if that has changed.
+	Stage(ctx context.Context, st *change.Staged) error
 	// Check returns an error if the change cannot be made, a [*change.ConflictError] if the store differs from what it
 	// expects.
 	Check(ctx context.Context) error

@@ -88,14 +88,16 @@ func TestMoves(t *testing.T) {
 }
 
 // build builds a database that can replace the one in root, and discards nothing, like a process that is killed.
-func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*aside.Built, *change.Image) {
+func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*change.Image, func() error) {
 	t.Helper()
-	b, err := a.Build()
+	image, discard, err := a.BuildDatabase(t.Context(), f, writes(data))
 	must(t, err)
-	put(t, a.Path, b.Folder()+"/"+f.Name, data)
-	image, err := a.FinishDatabase(t.Context(), b, f)
-	must(t, err)
-	return b, image
+	return image, discard
+}
+
+// writes returns a function that writes data to a file.
+func writes(data string) func(path string) error {
+	return func(path string) error { return os.WriteFile(path, []byte(data), 0o600) }
 }
 
 // TestSweepBuilt: the build of a process stays as long as the process runs. Afterwards the next process removes it.
@@ -105,7 +107,7 @@ func TestSweepBuilt(t *testing.T) {
 	fault := &storetest.Fault{At: 1 << 30}
 	own := open(t, root, "", fault.Step)
 	defer own.Close()
-	b, _ := build(t, own, aside.DatabaseFile{Name: "db"}, "new")
+	_, discard := build(t, own, aside.DatabaseFile{Name: "db"}, "new")
 	other := open(t, root, "other", nil)
 	defer other.Close()
 	must(t, other.Discard())
@@ -113,7 +115,7 @@ func TestSweepBuilt(t *testing.T) {
 		t.Fatalf("while the process runs: %q", got)
 	}
 	fault.At = 0 // from here on the process is killed: it removes nothing, and its lock ends
-	if err := b.Discard(); err == nil || len(list(t, root)) != 2 {
+	if err := discard(); err == nil || len(list(t, root)) != 2 {
 		t.Fatalf("Discard of a killed process: %v, %q", err, list(t, root))
 	}
 	must(t, other.Discard())
@@ -128,18 +130,14 @@ func TestBuiltTwice(t *testing.T) {
 	a := open(t, root, "", nil)
 	defer a.Close()
 	f := aside.DatabaseFile{Name: "db"}
-	b, _ := build(t, a, f, "new")
-	second, err := a.Build()
-	must(t, err)
-	put(t, root, second.Folder()+"/db", "new")
-	if _, err := a.FinishDatabase(t.Context(), second, f); err == nil {
-		t.Error("FinishDatabase of the same content = nil, want an error")
+	_, discard := build(t, a, f, "new")
+	if _, _, err := a.BuildDatabase(t.Context(), f, writes("new")); err == nil {
+		t.Error("BuildDatabase of the same content = nil, want an error")
 	}
-	must(t, second.Discard())
 	if got := list(t, root); len(got) != 1 || !strings.HasPrefix(got[0], ".mend/built/db-") {
 		t.Errorf("left are %q", got)
 	}
-	must(t, b.Discard())
+	must(t, discard())
 	if got := list(t, root); !slices.Equal(got, []string{"./"}) {
 		t.Errorf("left are %q", got)
 	}
@@ -194,10 +192,10 @@ func (f databaseFixture) run(op change.Op, step func(string) error) (st change.S
 	a := open(f.T, f.root, "own", step)
 	defer a.Close()
 	st = change.Staged{Ops: []change.Op{op}}
-	if st, err = aside.StageDatabase(f.Context(), a, f.file, st); err != nil {
-		return st, out, err
-	}
 	c, err := aside.NewDatabase(a, f.file, st)
+	if err == nil {
+		err = c.Stage(f.Context(), &st)
+	}
 	if err == nil {
 		out, err = a.Run(f.Context(), c)
 	}
@@ -278,7 +276,7 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 func TestOldMovedAwayFirst(t *testing.T) {
 	f := newDatabaseFixture(t)
 	a := open(t, f.root, "own", nil)
-	b, image := build(t, a, f.file, "rebuilt")
+	image, discard := build(t, a, f.file, "rebuilt")
 	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image(), Post: image}
 	killed := false
 	st, _, err := f.run(op, func(call string) error {
@@ -290,7 +288,7 @@ func TestOldMovedAwayFirst(t *testing.T) {
 	if !killed || err == nil {
 		t.Fatalf("killed: %t, run: %v", killed, err)
 	}
-	must(t, b.Discard())
+	must(t, discard())
 	a.Close()
 	logs, err := filepath.Glob(filepath.Join(f.root, ".mend", "own", "*", "db-wal"))
 	if err != nil || len(logs) != 1 {
@@ -334,7 +332,7 @@ func TestDatabaseWrittenMeanwhile(t *testing.T) {
 	f := newDatabaseFixture(t)
 	must(t, errors.Join(os.Remove(filepath.Join(f.root, "db-wal")), os.Remove(filepath.Join(f.root, "db-shm"))))
 	a := open(t, f.root, "", nil)
-	b, post := build(t, a, f.file, "new")
+	post, discard := build(t, a, f.file, "new")
 	a.Close()
 	path := filepath.Join(f.root, "db")
 	info, err := os.Stat(path)
@@ -350,7 +348,7 @@ func TestDatabaseWrittenMeanwhile(t *testing.T) {
 	if err == nil && out.State == change.Committed && len(out.Conflicts) == 0 {
 		t.Errorf("Run = %v, want it to detect the foreign bytes", out)
 	}
-	must(t, b.Discard())
+	must(t, discard())
 	if all := strings.Join(list(t, f.root), " "); !strings.Contains(all, "=odd") || !strings.Contains(all, "=new") {
 		t.Errorf("files: %s", all)
 	}

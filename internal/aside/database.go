@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"mend/change"
 	"mend/internal/fail"
@@ -47,7 +48,7 @@ type database struct {
 	unlock    func()
 }
 
-// NewDatabase returns a staged change of a database.
+// NewDatabase returns the change of a database.
 func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	if len(st.Ops) != 1 {
 		return nil, fmt.Errorf("%w: a whole file must be the only change", change.ErrInvalid)
@@ -66,54 +67,64 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	return x, nil
 }
 
-// StageDatabase returns the staged change of a database. It first moves the content of a sound database's -wal into the
-// file, so that no crash separates the two; the change then expects the file with that content.
-func StageDatabase(ctx context.Context, a *Area, f DatabaseFile, st change.Staged) (change.Staged, error) {
-	op := st.Ops[0]
-	pre, err := setOf(op.Pre)
-	post, errPost := setOf(op.Post)
-	if err = cmp.Or(err, errPost); err != nil {
-		return st, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+// BuildDatabase makes build write a new database at a path in a private folder, and returns the image of its files.
+// discard removes it, unless a change has moved it; call it in any case.
+func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(path string) error) (post *change.Image, discard func() error, err error) {
+	b, err := a.Build()
+	if err != nil {
+		return nil, nil, err
 	}
-	if pre != nil && pre.hasWAL() {
-		if op.Pre, err = a.checkpoint(ctx, f, op); err != nil {
-			return st, err
-		}
-		st.Ops = []change.Op{op}
+	var set *fileSet
+	if err = build(filepath.Join(a.Path, b.Folder(), f.Name)); err == nil {
+		set, err = a.files(ctx, Place{b.Folder(), f.Name})
 	}
-	st.Dir = a.OwnerDir()
-	if post != nil {
-		st.Dir, err = a.Dir(post.name())
-	}
-	return st, err
-}
-
-// FinishDatabase finishes a new database, and returns the image of its files.
-func (a *Area) FinishDatabase(ctx context.Context, b *Built, f DatabaseFile) (*change.Image, error) {
-	set, err := a.files(ctx, Place{b.Folder(), f.Name})
 	if err == nil && set == nil {
 		err = fs.ErrNotExist
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = b.Finish(a, set.name())
 	}
-	return set.image(), b.Finish(a, set.name())
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Discard())
+	}
+	return set.image(), b.Discard, nil
 }
 
-// checkpoint empties the -wal of a sound database that is as op expects it, and returns the new image of its files.
-func (a *Area) checkpoint(ctx context.Context, f DatabaseFile, op change.Op) (*change.Image, error) {
-	now, err := a.Files(ctx, f.Place())
-	if err != nil || !now.Equal(op.Pre) {
-		return op.Pre, err
+// Stage first moves the content of a sound database's -wal into the file, so that no crash separates the two; the
+// change then expects the file with that content.
+func (x *database) Stage(ctx context.Context, st *change.Staged) (err error) {
+	if x.pre != nil && x.pre.hasWAL() {
+		if x.op.Pre, err = x.checkpoint(ctx); err == nil {
+			x.pre, err = setOf(x.op.Pre)
+		}
+		if err != nil {
+			return err
+		}
+		st.Ops = []change.Op{x.op}
 	}
-	if err := f.CheckFree(ctx); err != nil {
+	x.dir = x.OwnerDir()
+	if x.post != nil {
+		x.dir, err = x.Dir(x.post.name())
+	}
+	st.Dir = x.dir
+	return err
+}
+
+// checkpoint empties the -wal of a sound database that is as the change expects it, and returns the new image of its
+// files.
+func (x *database) checkpoint(ctx context.Context) (*change.Image, error) {
+	now, err := x.Files(ctx, x.Place())
+	if err != nil || !now.Equal(x.op.Pre) {
+		return x.op.Pre, err
+	}
+	if err := x.CheckFree(ctx); err != nil {
 		return nil, err
 	}
-	done, err := f.Checkpoint(ctx)
+	done, err := x.Checkpoint(ctx)
 	if err != nil || !done {
-		return op.Pre, err
+		return x.op.Pre, err
 	}
-	return a.Files(ctx, f.Place())
+	return x.Files(ctx, x.Place())
 }
 
 // Place returns the place of the file.

@@ -125,6 +125,12 @@ func source(ref change.Ref) Place { return Place{ref.Project, ref.Part} }
 // treeName returns the name under which the folder of a ref is kept.
 func treeName(ref change.Ref) string { return ref.Project + "-" + ref.Part }
 
+// Stage implements [Change].
+func (x *trees) Stage(_ context.Context, st *change.Staged) error {
+	st.Dir = x.OwnerDir()
+	return nil
+}
+
 func (x *trees) Check(ctx context.Context) error {
 	if err := x.checkFree(ctx); err != nil {
 		return err

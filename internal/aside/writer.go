@@ -12,9 +12,7 @@ type Store interface {
 	ID() change.StoreID
 	// Area opens the store's folder for an owner; the owner is "" while something is built.
 	Area(owner string) (*Area, error)
-	// StageWhole fills in the fields of [change.Staged] that the change of its ops needs.
-	StageWhole(ctx context.Context, a *Area, st *change.Staged) error
-	// WholeChange returns a staged change. Its Close closes the area.
+	// WholeChange returns the change of the ops. Its Close closes the area.
 	WholeChange(a *Area, st change.Staged) (Change, error)
 }
 
@@ -24,19 +22,13 @@ type Writer struct {
 	Owner string
 }
 
-// open returns the area and its change. If prepare is set, it stages the change first.
-func (w Writer) open(ctx context.Context, st *change.Staged, prepare bool) (*Area, Change, error) {
+// open returns the area and the change of the ops.
+func (w Writer) open(st change.Staged) (*Area, Change, error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
 		return nil, nil, err
 	}
-	if prepare {
-		err = w.StageWhole(ctx, a, st)
-	}
-	var c Change
-	if err == nil {
-		c, err = w.WholeChange(a, *st)
-	}
+	c, err := w.WholeChange(a, st)
 	if err != nil {
 		a.Close()
 		return nil, nil, err
@@ -47,10 +39,12 @@ func (w Writer) open(ctx context.Context, st *change.Staged, prepare bool) (*Are
 // Prepare checks and stages a change.
 func (w Writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st := change.Staged{Store: w.ID(), Ops: p.Ops}
-	_, c, err := w.open(ctx, &st, true)
+	_, c, err := w.open(st)
 	if err == nil {
-		err = c.Check(ctx)
-		c.Close()
+		defer c.Close()
+		if err = c.Stage(ctx, &st); err == nil {
+			err = c.Check(ctx)
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("preparing a change of %s: %w", w.ID().Root, err)
@@ -60,7 +54,7 @@ func (w Writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 
 // Commit makes a change.
 func (w Writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	a, c, err := w.open(ctx, &st, false)
+	a, c, err := w.open(st)
 	if err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
@@ -74,7 +68,7 @@ func (w Writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 
 // Settle determines how far a change came, and finishes or reverts it.
 func (w Writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
-	a, c, err := w.open(ctx, &st, false)
+	a, c, err := w.open(st)
 	if err == nil {
 		defer c.Close()
 		out, err = a.Settle(ctx, c)
@@ -108,7 +102,7 @@ func (w Writer) Sweep(ctx context.Context, needed, unneeded []change.OpInfo) (fr
 
 // CheckKept returns an error unless everything that ops removed is kept complete beside the store.
 func (w Writer) CheckKept(ctx context.Context, ops []change.Op) error {
-	_, c, err := w.open(ctx, &change.Staged{Store: w.ID(), Ops: ops}, false)
+	_, c, err := w.open(change.Staged{Store: w.ID(), Ops: ops})
 	if err != nil {
 		return err
 	}

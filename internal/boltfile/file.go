@@ -257,6 +257,19 @@ func (f *File) Close() error {
 	return err
 }
 
+// SetAside closes a damaged file and durably renames it. It stays locked until Close.
+func (f *File) SetAside(name string) error {
+	_ = f.detach() // bbolt may not be able to close a damaged file
+	f.Fatal = ErrClosed
+	if err := f.step("set aside " + f.spec.Name); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Path(), name); err != nil {
+		return err
+	}
+	return ownfile.SyncDir(f.dir)
+}
+
 // CheckWritable returns the reason why the file cannot be written, nil if it can.
 func (f *File) CheckWritable() error {
 	switch {

@@ -161,7 +161,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := k.Thin(t.Context(), Policy{Hourly: 1000}); errors.Is(err, ErrDamaged) { // it reads all
-			if err := errors.Join(k.Close(), SetAside(dir, o, err)); err != nil {
+			if err := k.SetAside(err); err != nil {
 				t.Fatal(err)
 			}
 			k = mustOpen(t, dir, o)
@@ -415,6 +415,7 @@ func TestDamagedChunk(t *testing.T) {
 		}
 		k, err := open(dir, Options{Timeout: time.Second, Now: time.Now, batchSize: 8 << 20})
 		if err != nil { // reported when the file is opened
+			_ = k.Close()
 			continue
 		}
 		saved, err := k.Save(t.Context(), s.state(), s.all)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"mend/internal/boltfile"
 	"mend/internal/fail"
 	"mend/internal/memory"
-	"mend/internal/ownfile"
 )
 
 const (
@@ -73,7 +71,6 @@ func damageError(format string, args ...any) error {
 type Keep struct {
 	opts Options
 	file *boltfile.File
-	info os.FileInfo // of the file when it was opened
 
 	next    uint64 // the number of the next state
 	values  []boltfile.Value
@@ -102,86 +99,48 @@ func Open(dir string, o Options) (*Keep, error) {
 	}
 	k, err := open(dir, o)
 	if errors.Is(err, ErrDamaged) && !o.ReadOnly {
-		if err = SetAside(dir, o, err); err == nil {
+		if err = k.SetAside(err); err == nil {
 			k, err = open(dir, o)
 		}
 	}
-	if err == nil && !o.ReadOnly {
-		if err = k.finishErasing(); err == nil {
-			err = k.salvage(dir)
-		}
-		if err != nil {
-			err = errors.Join(k.markDamage(err), k.Close())
-		}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", Path(dir), err)
+		return nil, fmt.Errorf("opening %s: %w", Path(dir), errors.Join(err, k.Close()))
 	}
 	return k, nil
 }
 
+// open returns the Keep also with an error: its file is still locked.
 func open(dir string, o Options) (*Keep, error) {
 	k := &Keep{opts: o, pending: map[string]bool{}}
 	k.file = boltfile.New(dir, boltfile.Spec{
 		Name: fileName, Lock: lockName, Buckets: buckets, Growing: []string{bucketStates}, Damaged: ErrDamaged,
 		Fill: k.fill, Attached: k.attach, Committed: func() error { return nil }, Verify: k.verifyStates,
 	}, boltfile.Options{ReadOnly: o.ReadOnly, Timeout: o.Timeout, Context: o.Context, Step: o.Step, BatchSize: o.batchSize})
-	k.info, _ = os.Lstat(Path(dir))
-	if err := k.file.Open(); err != nil {
-		return nil, errors.Join(k.markDamage(err), k.file.Close())
+	err := k.file.Open()
+	if err == nil && !o.ReadOnly {
+		err = k.finishErasing()
 	}
-	k.info, _ = os.Lstat(Path(dir))
-	return k, nil
+	if err == nil && !o.ReadOnly {
+		err = k.salvage(dir)
+	}
+	return k, err
 }
 
-// A damagedError is damage that was found in the file.
-type damagedError struct {
-	error
-	file os.FileInfo
-}
-
-func (e damagedError) Unwrap() error { return e.error }
-
-// SetAside renames a file that a writer has found to be damaged, and notifies the user. The file is neither written nor
-// removed. If another process has already set it aside, it does nothing.
-func SetAside(dir string, o Options, damage error) error {
-	var found damagedError
-	if !errors.As(damage, &found) {
-		return damage
-	}
-	lock, err := ownfile.Acquire(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, false, max(o.Timeout, time.Second))
-	if err != nil {
-		return errors.Join(damage, err)
-	}
-	defer func() { _ = lock.Close() }()
-	now, err := os.Lstat(Path(dir))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, found.file) {
-		return nil
-	}
-	base := Path(dir) + damagedInfix + time.Now().UTC().Format(damagedTime)
+// SetAside renames the damaged file, notifies the user and closes k. The file is neither written nor removed.
+func (k *Keep) SetAside(damage error) error {
+	base := k.file.Path() + damagedInfix + time.Now().UTC().Format(damagedTime)
 	name := base
-	for n := 2; err == nil; n++ {
-		if _, err = os.Lstat(name); err == nil {
-			name = fmt.Sprintf("%s.%d", base, n)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			break
 		}
+		name = fmt.Sprintf("%s.%d", base, n)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err == nil && o.Step != nil {
-		err = o.Step("set aside " + fileName)
-	}
-	if err == nil {
-		err = os.Rename(Path(dir), name)
-	}
-	if err == nil {
-		err = ownfile.SyncDir(dir)
-	}
-	if err != nil {
+	if err := errors.Join(k.file.SetAside(name), k.Close()); err != nil {
 		return errors.Join(damage, err)
 	}
-	if o.Notice != nil {
-		o.Notice(fmt.Sprintf("%v. The file is now %s, and a new one begins with what can be read of it. Your sessions are not touched", damage, name))
+	if k.opts.Notice != nil {
+		k.opts.Notice(fmt.Sprintf("%v. The file is now %s, and a new one begins with what can be read of it. Your sessions are not touched", damage, name))
 	}
 	return nil
 }
@@ -223,14 +182,6 @@ func (k *Keep) Close() error {
 	return nil
 }
 
-// markDamage adds the file to an error about damage, so that [SetAside] renames no other file.
-func (k *Keep) markDamage(err error) error {
-	if errors.Is(err, ErrDamaged) && k.info != nil && !errors.As(err, new(damagedError)) {
-		return damagedError{err, k.info}
-	}
-	return err
-}
-
 // Saved is the result of a copy.
 type Saved struct {
 	State State // with its ID: the new state, or the latest one if it has the same records
@@ -250,7 +201,7 @@ type Records = iter.Seq[*change.Record]
 func (k *Keep) Add(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.add(ctx, s, r)
 	if err != nil {
-		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, k.markDamage(err))
+		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, err)
 	}
 	return saved, nil
 }
@@ -440,7 +391,7 @@ func (k *Keep) Flush() error {
 		return nil
 	}
 	if err := k.write(); err != nil {
-		return fmt.Errorf("writing %s: %w", k.file.Path(), k.markDamage(err))
+		return fmt.Errorf("writing %s: %w", k.file.Path(), err)
 	}
 	return nil
 }
@@ -556,7 +507,7 @@ func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("listing the kept states: %w", k.markDamage(err))
+		return fmt.Errorf("listing the kept states: %w", err)
 	}
 	return nil
 }
@@ -600,7 +551,7 @@ func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Write
 		err = damageError("its last record is cut short, or it has %d records and not %d", len(j.ops), s.Records)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.markDamage(err))
+		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, err)
 	}
 	return j.ops, nil
 }

@@ -72,7 +72,7 @@ func (k *Keep) salvage(dir string) error {
 		} else if done {
 			continue
 		}
-		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, sessionKeys: map[uint64]string{}, whole: map[hash]bool{}}
+		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, named: map[uint64]bool{}, whole: map[hash]bool{}}
 		if err := s.run(path); err != nil {
 			return fmt.Errorf("copying the readable states of %s: %w", path, err)
 		}
@@ -89,12 +89,12 @@ func (k *Keep) salvage(dir string) error {
 
 // A salvager copies the states of one file.
 type salvager struct {
-	k           *Keep
-	ctx         context.Context
-	states      map[uint64]State  // the states found, by number
-	sessionKeys map[uint64]string // the session key of each state that the file names
-	whole       map[hash]bool     // trees that were checked
-	copied      []uint64
+	k      *Keep
+	ctx    context.Context
+	states map[uint64]State // the states found, by number
+	named  map[uint64]bool  // the states that the file names
+	whole  map[hash]bool    // trees that were checked
+	copied int
 }
 
 func (s *salvager) run(path string) error {
@@ -144,11 +144,11 @@ func (s *salvager) add(it boltfile.Item) error {
 	}
 	if _, err := it.Open(bucketStates); err == nil {
 		if st, err := decodeItem(it); err == nil && st.seq > 0 && st.seq < 1<<62 {
-			s.states[st.seq], s.sessionKeys[st.seq] = st, string(sessionKey(st.Session))
+			s.states[st.seq], s.named[st.seq] = st, true
 		}
 	} else if _, err := it.Open(bucketSessions); err == nil {
 		if seq, err := seqOf(it.Key); err == nil {
-			s.sessionKeys[seq] = string(it.Key[:16])
+			s.named[seq] = true
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (s *salvager) store(st State) error {
 	if ok, err := s.check(st.root, st.depth); err != nil || !ok {
 		return err
 	}
-	s.copied = append(s.copied, st.seq)
+	s.copied++
 	s.k.next = max(s.k.next, st.seq+1)
 	return errors.Join(
 		s.k.put(bucketSessions, append(sessionKey(st.Session), boltfile.U64(^st.seq)...), nil),
@@ -198,23 +198,11 @@ func (s *salvager) check(h hash, depth int) (bool, error) {
 
 // text describes the copied states.
 func (s *salvager) text(path string) string {
-	count := func(seqs []uint64) string {
-		sessions := map[string]bool{}
-		for _, seq := range seqs {
-			sessions[s.sessionKeys[seq]] = true
+	lost := 0
+	for seq := range s.named {
+		if exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq)); err != nil || !exists {
+			lost++
 		}
-		if len(seqs) == 1 {
-			return "1 copy of 1 session"
-		}
-		return fmt.Sprintf("%d copies of %d sessions", len(seqs), len(sessions))
 	}
-	lost := slices.DeleteFunc(slices.Collect(maps.Keys(s.sessionKeys)), func(seq uint64) bool {
-		exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
-		return exists && err == nil
-	})
-	text := count(s.copied) + " recovered from " + path
-	if len(lost) > 0 {
-		text += "; " + count(lost) + " lost: parts cannot be read"
-	}
-	return text
+	return fmt.Sprintf("Kept copies recovered from %s: %d; lost, because parts of them cannot be read: %d", path, s.copied, lost)
 }

@@ -49,7 +49,7 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 		})
 	}
 	if err != nil {
-		return freed, fmt.Errorf("thinning the kept copies: %w", k.markDamage(err))
+		return freed, fmt.Errorf("thinning the kept copies: %w", err)
 	}
 	return freed, nil
 }
@@ -131,7 +131,7 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 		err = k.file.Compact(ctx, keyErasing)
 	}
 	if err != nil {
-		return freed, fmt.Errorf("forgetting kept copies: %w", k.markDamage(err))
+		return freed, fmt.Errorf("forgetting kept copies: %w", err)
 	}
 	return freed, nil
 }

@@ -24,7 +24,7 @@ func (k *Keep) Verify() (r Report, err error) {
 		err = k.verifyBlobs(&r)
 	}
 	if err != nil {
-		return r, fmt.Errorf("verifying %s: %w", k.file.Path(), k.markDamage(err))
+		return r, fmt.Errorf("verifying %s: %w", k.file.Path(), err)
 	}
 	return r, nil
 }

@@ -24,21 +24,23 @@ func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 
 // WithCopies runs f with the kept copies in a folder open. If f finds damage in a file that is open for writing,
 // the file is set aside, and f runs once more with a new one.
-func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) error) (err error) {
-	run := func() error {
+func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) error) error {
+	run := func(last bool) (again bool, err error) {
 		if !o.ReadOnly && l.Writing != nil {
 			defer l.Writing()()
 		}
 		k, err := keep.Open(dir, o)
 		if err != nil {
-			return err
+			return false, err
 		}
-		return errors.Join(f(k), k.Close())
+		if err = f(k); errors.Is(err, keep.ErrDamaged) && !o.ReadOnly && !last {
+			return true, k.SetAside(err)
+		}
+		return false, errors.Join(err, k.Close())
 	}
-	if err = run(); errors.Is(err, keep.ErrDamaged) && !o.ReadOnly {
-		if err = keep.SetAside(dir, o, err); err == nil {
-			err = run()
-		}
+	again, err := run(false)
+	if again && err == nil {
+		_, err = run(true)
 	}
 	return err
 }

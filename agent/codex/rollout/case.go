@@ -35,6 +35,7 @@ type Source struct {
 	judged    bool
 	refused   string // the id of the session with the part that the provider refuses; "" for none
 	end, next int64  // where the fork's beginning ends in Plain: after its last record, and before the next one
+	sent      []item // the beginning of the fork, as Codex sends it
 
 	Restore bool // an archived session should be listed again
 
@@ -61,8 +62,9 @@ type State struct {
 	repair.Turns
 	content
 
-	src   Source
-	items []item
+	src       Source
+	items     []item
+	inherited []item // sent before them: the beginning of a fork
 }
 
 // New returns the case of a stored session.
@@ -82,9 +84,14 @@ func New(s Source) *repair.Case {
 
 func newState(s Source, content content) *State {
 	c := &State{content: content, src: s}
-	c.items = history(c.lines)
+	if c.items = history(c.lines); c.needsBase() {
+		c.inherited = s.Base.sent
+	}
 	q := c.render()
-	c.Turns = repair.NewTurns(q, provider.Check(openai.Provider{}, q, true))
+	own := len(q.Turns) - 1 - len(c.items)
+	c.Turns = repair.NewTurns(q, slices.DeleteFunc(provider.Check(openai.Provider{}, q, true), func(v request.Violation) bool {
+		return c.inherited != nil && v.N >= 0 && v.N < own // fork-refused reports it
+	}))
 	return c
 }
 
@@ -197,17 +204,28 @@ func (s *Source) missing(id string) string {
 	return s.Base.missing(ReadSummary(s.Plain).Base)
 }
 
-// inherited checks the beginning of a fork, which is stored in other sessions. It returns the id of the session with
-// the part that the provider refuses, "" for none, and whether the fork names a byte where its beginning does not end.
-func (c *State) inherited() (refused string, moved bool) {
-	id, end, offset := baseOf(c.lines)
+// needsBase reports whether the session is a fork that is sent with its beginning, which is stored in other sessions. It
+// judges that beginning.
+func (c *State) needsBase() bool {
+	id, end, _ := baseOf(c.lines)
 	b := c.src.Base
 	if id == "" || b == nil || c.compaction() >= 0 {
-		return "", false
+		return false
 	}
 	if !b.judged { // all drafts have the same Base
 		b.judge(id, end)
 	}
+	return true
+}
+
+// baseFault returns the id of the session with the part of a fork's beginning that the provider refuses, "" for none,
+// and whether the fork names a byte where its beginning does not end.
+func (c *State) baseFault() (refused string, moved bool) {
+	if !c.needsBase() {
+		return "", false
+	}
+	_, _, offset := baseOf(c.lines)
+	b := c.src.Base
 	return b.refused, offset > 0 && (offset < b.end || offset > b.next)
 }
 
@@ -234,7 +252,11 @@ func (s *Source) judge(id string, ordinal int64) {
 	}
 	st := newState(*s, base)
 	s.judged = true
-	if s.refused, _ = st.inherited(); s.refused == "" && len(st.Turns.Send(repair.Setting{}).Refused) > 0 {
+	s.sent = slices.Concat(st.inherited, st.items)
+	for i := range s.sent {
+		s.sent[i].added = true
+	}
+	if s.refused, _ = st.baseFault(); s.refused == "" && len(st.Turns.Send(repair.Setting{}).Refused) > 0 {
 		s.refused = id
 	}
 }

@@ -91,7 +91,7 @@ func (c *State) forkFault() (code, id, why string) {
 		return "fork-base", id, "Bring that session back: mend undo, if mend removed it, or mend restore " + id +
 			", if mend kept it."
 	}
-	id, moved := c.inherited()
+	id, moved := c.baseFault()
 	switch {
 	case id != "":
 		return "fork-refused", id, "Repair that session: mend fix " + id + ". Its forks then work, too."

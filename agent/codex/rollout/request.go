@@ -20,7 +20,8 @@ const maxOutput = 40_000
 func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	at := 0                                                           // the line with the last item
-	for i, it := range c.items {
+	all := slices.Concat(c.inherited, c.items)
+	for i, it := range all {
 		q.Turns = append(q.Turns, c.turn(it))
 		if it.added {
 			continue
@@ -36,7 +37,7 @@ func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{
 		Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}},
 	})
-	if len(c.items) > 0 && c.items[0].kind == "additional_tools" { // the instructions are the next item
+	if len(all) > 0 && all[0].kind == "additional_tools" { // the instructions are the next item
 		q.Turns = q.Turns[1:]
 	}
 	return q

@@ -103,26 +103,17 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 // fixFolder returns the fix of a folder whose new location is certain, or of a path of another system. No folder here
 // can have such a path, which also makes the list of sessions fail.
 func fixFolder(c *simulation, f finding) []repair.Fix {
-	if to, certain := c.newFolder(f); certain {
-		return []repair.Fix{{
-			Text: "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that " +
-				"for all sessions of the old one.",
-			Whole: true, Edit: setDirectory(to),
-		}}
-	}
-	if f.Text != FolderOfWindows {
+	to, certain := c.newFolder(f)
+	if !certain && f.Text != FolderOfWindows {
 		return nil
 	}
-	return []repair.Fix{{
-		Text:  "The path is emptied. OpenCode then uses the folder that it is started in.",
-		Loses: "The path of the session's folder.",
-		Whole: true, Edit: setDirectory(""),
-	}}
-}
-
-func setDirectory(path string) func(repair.Editor) error {
-	return draftEdit(func(d *draft) error {
-		d.s.SetInfo(d.s.Info.WithCol(change.TextCol("directory", path)))
-		return nil
+	text, loses := "The path is emptied. OpenCode then uses the folder that it is started in.", "The path of the session's "+
+		"folder."
+	if certain {
+		text, loses = "The session belongs to "+to+" from now on, the one folder of the same repository. mend move does "+
+			"that for all sessions of the old one.", ""
+	}
+	return infoFix(text, loses, func(r change.Record) (change.Record, error) {
+		return r.WithCol(change.TextCol("directory", to)), nil
 	})
 }

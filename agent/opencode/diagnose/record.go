@@ -14,11 +14,22 @@ import (
 
 // Findings about damaged and incomplete records.
 
+// whyText returns a reason with the text of the finding. The %s in format stands for it.
+func whyText(format string) func(*repair.Fault) string {
+	return func(x *repair.Fault) string { return fmt.Sprintf(format, x.Text) }
+}
+
+// whyRecord is whyText for a format with the kind of the record before the text.
+func whyRecord(format string) func(*repair.Fault) string {
+	return func(x *repair.Fault) string { return fmt.Sprintf(format, kindWords(x.Ref.Kind), x.Text) }
+}
+
 func whyUnreadable(c *simulation, f finding) string {
+	state := "is damaged"
 	if c.unreadable(f.Ref) {
-		return fmt.Sprintf("%s cannot be read: %s.", capitalize(kindWords(f.Ref.Kind)), f.Text)
+		state = "cannot be read"
 	}
-	return fmt.Sprintf("OpenCode fails on %s, which is damaged: %s.", kindWords(f.Ref.Kind), f.Text)
+	return fmt.Sprintf("OpenCode fails on %s, which %s: %s.", kindWords(f.Ref.Kind), state, f.Text)
 }
 
 // kindWords describes the content of records of a kind, in a sentence.
@@ -31,16 +42,6 @@ func kindWords(k change.Kind) string {
 	default:
 		return "the session's own data"
 	}
-}
-
-func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-func whyField(_ *simulation, f finding) string {
-	return fmt.Sprintf("OpenCode crashes on %s: %s.", kindWords(f.Ref.Kind), f.Text)
-}
-
-func whyScreen(_ *simulation, f finding) string {
-	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Text)
 }
 
 // defects returns the records with a defect that want accepts.
@@ -103,59 +104,11 @@ func findLostInfo(c *simulation) []finding {
 	}}
 }
 
-// findLostProject finds a session that no project lists.
-func findLostProject(c *simulation) []finding {
-	return c.sessionFinding(c.s.ProjectMissing, c.s.Project)
-}
-
-func whyProjectRow(c *simulation, f finding) string {
-	what := "row"
-	if !c.s.ProjectRow.IsRow() {
-		what = "file"
-	}
-	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's "+
-		"folders.", what, f.Text)
-}
-
-func whyLostProject(_ *simulation, f finding) string {
-	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the "+
-		"session, and newer versions cannot continue it.", f.Text)
-}
-
-func whyDefect(_ *simulation, f finding) string {
-	if f.Code == "name" {
-		if f.Ref.Validate() != nil {
-			return fmt.Sprintf("The row of %s has no usable id: %s.", kindWords(f.Ref.Kind), f.Text)
-		}
-		if f.Ref.Kind == change.KindSession {
-			return fmt.Sprintf("The id inside the session's file is not the id in its name (%s). Prompts are answered, but the "+
-				"session cannot be opened from the list.", f.Text)
-		}
-		if f.Text == record.NoID {
-			return fmt.Sprintf("The file of %s has no id in it, so its order among the others is unknown, and mend cannot "+
-				"tell what OpenCode sends.", kindWords(f.Ref.Kind))
-		}
-		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalize(kindWords(f.Ref.Kind)),
-			f.Text)
-	}
-	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
-}
-
-// findIndexFault finds a session in a damaged database.
-func findIndexFault(c *simulation) []finding {
-	return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault)
-}
-
 // findEvents finds a session if its next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
 	return c.sessionFinding(c.s.EventNumberTaken && c.settings[own].profile.Strict(), "The session has events with "+
 		"higher numbers than its counter. OpenCode continues from the counter, reaches a number that is taken, and ends "+
 		"each prompt with HTTP 500.")
-}
-
-// findArchived finds a session that the user has archived (docs/opencode.md F16).
-func findArchived(c *simulation) []finding {
-	return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
 }
 
 // onRestore returns fixes that only mend restore makes: a hidden session may be intentional.
@@ -168,17 +121,20 @@ func onRestore(f func(*simulation, finding) []repair.Fix) func(*simulation, find
 	}
 }
 
+// infoFix returns the fix that edits the session's own record.
+func infoFix(text, loses string, edit func(change.Record) (change.Record, error)) []repair.Fix {
+	return []repair.Fix{{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error {
+		info, err := edit(d.s.Info)
+		if err == nil {
+			d.s.SetInfo(info)
+		}
+		return err
+	})}}
+}
+
 // archivedFixes returns the fix that lists the session again.
 func archivedFixes(*simulation, finding) []repair.Fix {
-	return []repair.Fix{{
-		Text:  "The session is no longer archived.",
-		Loses: "The time at which it was archived.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) (err error) {
-			d.s.Info, err = WithoutArchived(d.s.Info)
-			return err
-		}),
-	}}
+	return infoFix("The session is no longer archived.", "The time at which it was archived.", WithoutArchived)
 }
 
 // WithoutArchived returns the record of a session without its archive mark.
@@ -205,23 +161,12 @@ func findUnlisted(c *simulation) []finding {
 	}}
 }
 
-// findOrphan finds the session of a subagent without a main session.
-func findOrphan(c *simulation) []finding {
-	return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf(
-		"The session is a subagent's, and its main session %.60s does not exist. OpenCode lists it nowhere.", c.s.Parent))
-}
-
 // orphanFixes returns the fix that makes the session a main session.
 func orphanFixes(*simulation, finding) []repair.Fix {
-	return []repair.Fix{{
-		Text:  "The session becomes a main session.",
-		Loses: "The id of its main session, which does not exist.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			d.s.SetInfo(d.s.Info.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}))
-			return nil
-		}),
-	}}
+	return infoFix("The session becomes a main session.", "The id of its main session, which does not exist.",
+		func(r change.Record) (change.Record, error) {
+			return r.WithCol(change.Col{Name: "parent_id", Class: change.ClassNull}), nil
+		})
 }
 
 func isArchived(s *record.Session) bool {

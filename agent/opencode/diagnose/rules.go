@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"sync"
 
 	"mend/agent/opencode/render"
@@ -93,7 +94,8 @@ var rows = []repair.Rule{
 		Example: "A file of zero bytes after a full disk or a power cut.",
 	},
 	{
-		Code: render.FailureField, Class: repair.IncompleteRecord, Why: why(whyField), Fixes: fixes(recordFixes),
+		Code: render.FailureField, Class: repair.IncompleteRecord, Fixes: fixes(recordFixes),
+		Why:     whyRecord("OpenCode crashes on %s: %s."),
 		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
 		Words:   `Missing key at [0]["info"]["agent"]`,
 		Example: `A completed tool call without "output".`,
@@ -111,8 +113,9 @@ var rows = []repair.Rule{
 		Healed:  "OpenCode 1.18.15 considers a prompt answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen),
-		Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Fixes: fixes(recordFixes),
+		Why:     whyText("Newer versions of OpenCode cannot show the session: %s."),
+		NoFix:   "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},
@@ -152,13 +155,16 @@ var rows = []repair.Rule{
 	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
-		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect),
-		NoFix:   "OpenCode reads it anyway, so mend does not change it.",
-		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames),
+		Why:   whyRecord("The id of %s is not usable, or is not the one in its name: %s."),
+		NoFix: "OpenCode reads it anyway, so mend does not change it.",
+		Meaning: "A record is stored under another id than the one inside it, or under no usable id. A session with such a " +
+			"file cannot be opened from the list, and a message without an id has no certain place among the others.",
 	},
 	{
 		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo),
-		Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
+		Why:   whyText("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session."),
+		Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
 		Meaning: "The session's own record is damaged. OpenCode fails on it, or cannot list any session.",
 		Example: "A session row whose permission column is not JSON.",
 	},
@@ -171,15 +177,19 @@ var rows = []repair.Rule{
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	{
-		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject),
-		Why: why(whyLostProject), Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
+		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken,
+		Find: find(func(c *simulation) []finding { return c.sessionFinding(c.s.ProjectMissing, c.s.Project) }),
+		Why: whyText("The session belongs to the project %q, which is not in the database. OpenCode does not list the " +
+			"session, and newer versions cannot continue it."),
+		Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
 			"directory. Start OpenCode once in that directory, which creates the project, then scan again.",
 		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",
 		Fix:     "The session is moved to the project that has its directory.",
 		Loses:   "The id of its former project.",
 	},
 	{
-		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow),
+		Code: render.FailureProjectRow, Class: repair.UnreadableRecord,
+		Why: whyText("The record of the session's project is damaged (%s), so OpenCode does not start in its folders."),
 		NoFix: "mend changes no row or file of a project, which other sessions share. Restore it from a backup, or " +
 			"continue in a new session in another folder.",
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
@@ -194,7 +204,8 @@ var rows = []repair.Rule{
 		Example: "A database that was merged or restored table by table, without event_sequence.",
 	},
 	{
-		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
+		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken,
+		Find:  find(func(c *simulation) []finding { return c.sessionFinding(c.s.IndexFault != "", c.s.IndexFault) }),
 		NoFix: "mend salvage rebuilds the database. mend changes no session in it before that.",
 		Meaning: "A part of the database is damaged, perhaps outside the rows of the session. If OpenCode reads " +
 			"that part with the session, or for a new prompt, it stops with an error, or shows only a part of the session.",
@@ -219,7 +230,11 @@ var rows = []repair.Rule{
 		Loses: "The id of its former project.",
 	},
 	{
-		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findOrphan),
+		Code: "orphan", Class: repair.HiddenSession, Shown: repair.Hidden,
+		Find: find(func(c *simulation) []finding {
+			return c.sessionFinding(c.s.ParentMissing && c.s.Parent != "", fmt.Sprintf("The session is a subagent's, and its "+
+				"main session %.60s does not exist. OpenCode lists it nowhere.", c.s.Parent))
+		}),
 		Fixes: fixes(onRestore(orphanFixes)),
 		Meaning: "The session of a subagent whose main session does not exist. OpenCode lists such a session only with its " +
 			"main session, so it can only be opened by its id.",
@@ -228,7 +243,10 @@ var rows = []repair.Rule{
 		Example: "An import of this session alone, or another tool that removed the main session.",
 	},
 	{
-		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived),
+		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived,
+		Find: find(func(c *simulation) []finding {
+			return c.sessionFinding(isArchived(c.s), "The session is archived, so OpenCode does not list it.")
+		}),
 		Fixes:   fixes(onRestore(archivedFixes)),
 		Meaning: "The session is archived, so OpenCode does not list it.",
 		Loses:   "The time at which it was archived.",

@@ -45,10 +45,7 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	if v.Complete && len(filled) > 0 {
 		text = describeFilled(filled)
 	}
-	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.SetInfo(withData(r, data))
-		return nil
-	})}}
+	return infoFix(text, loses, func(change.Record) (change.Record, error) { return withData(r, data), nil })
 }
 
 const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a " +
@@ -79,7 +76,7 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	return []repair.Fix{{
 		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or a neutral " +
 			"value: " + joinPaths(names) + ".",
-		Loses: loses, Whole: true,
+		Loses: loses,
 		Edit: draftEdit(func(d *draft) error {
 			d.s.SetInfo(row)
 			d.s.WorkspaceFault, d.s.InWorkspace = "", d.s.InWorkspace && row.Text("workspace_id") != ""
@@ -109,7 +106,6 @@ func (c *simulation) moveFixes(project, why string) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The session is moved to the project " + project + why,
 		Loses: "The id of its former project.",
-		Whole: true,
 		Edit:  draftEdit(func(d *draft) error { return d.moveSession(project) }),
 	}}
 }

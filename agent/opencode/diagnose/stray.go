@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ func stray(format string, r repair.Rule) repair.Rule {
 		}
 		return c.findStrays(r.Code)
 	}
-	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(format, x.Text) }
+	r.Why = whyText(format)
 	return r
 }
 
