@@ -618,8 +618,13 @@ func TestForks(t *testing.T) {
 	c := open(t, h, journal)
 	heads, err := c.Sessions(t.Context())
 	must(t, err)
+	unreadable := c.ParseAPIError([]byte("The encrypted content gAAA...x could not be verified."))
 	turns := map[string]int{} // of the next request
 	for _, head := range heads {
+		r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &unreadable})
+		if left := len(r.Remaining); err != nil || (left > 0) != (head.Base != "") {
+			t.Errorf("%s has the reasoning of the other session: a repair leaves %d findings, error %v", head.ID, left, err)
+		}
 		k, err := c.Case(t.Context(), head)
 		must(t, err)
 		q, _ := k.Next()

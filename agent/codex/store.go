@@ -168,6 +168,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, chang
 	if err != nil {
 		return nil, stamp, err
 	}
+	src.Unreadable = r.Error != nil && r.Error.Class == repair.EncryptedReasoning
 	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
 	return rollout.New(src), stamp, nil
 }

@@ -34,10 +34,14 @@ type Source struct {
 	// For a Base, set by judge:
 	judged    bool
 	refused   string // the id of the session with the part that the provider refuses; "" for none
+	encrypted string // the id of the session with the newest encrypted content of that part; "" for none
 	end, next int64  // where the fork's beginning ends in Plain: after its last record, and before the next one
 	sent      []item // the beginning of the fork, as Codex sends it
 
 	Restore bool // an archived session should be listed again
+
+	// Unreadable means that the provider could not read encrypted content of the session.
+	Unreadable bool
 
 	Busy  string // why the session is in use; "" if it is not in use
 	Texts repair.Texts
@@ -255,6 +259,12 @@ func (s *Source) judge(id string, ordinal int64) {
 	s.sent = slices.Concat(st.inherited, st.items)
 	for i := range s.sent {
 		s.sent[i].added = true
+	}
+	if st.needsBase() {
+		s.encrypted = s.Base.encrypted
+	}
+	if slices.ContainsFunc(st.items, item.isEncrypted) {
+		s.encrypted = id
 	}
 	if s.refused, _ = st.baseFault(); s.refused == "" && len(st.Turns.Send(repair.Setting{}).Refused) > 0 {
 		s.refused = id

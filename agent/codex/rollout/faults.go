@@ -97,6 +97,9 @@ func (c *State) forkFault() (code, id, why string) {
 		return "fork-refused", id, "Repair that session: mend fix " + id + ". Its forks then work, too."
 	case moved:
 		return "fork-offset", base, ""
+	case c.src.Unreadable && c.needsBase() && c.src.Base.encrypted != "":
+		id = c.src.Base.encrypted
+		return "fork-refused", id, "Repair that session with the same error: mend fix " + id + " --error TEXT. Then mend fix repairs its forks."
 	}
 	return "", "", ""
 }

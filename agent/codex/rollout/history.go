@@ -26,6 +26,8 @@ type item struct {
 	interrupted bool
 }
 
+func (it item) isEncrypted() bool { return it.value.TextAt("encrypted_content") != "" }
+
 // parts is greater than the number of parts in any item's content. The index of a block is the position of its item in
 // the message times parts, plus the index of its part.
 const parts = 1 << 16

@@ -44,7 +44,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 	setProvider := func(x *repair.Fault) []repair.Fix {
 		c := x.State.(*State)
 		text := fmt.Sprintf("The session gets the provider %s, in the rollout and in the index.", c.src.Providers.Current)
-		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
+		if slices.ContainsFunc(c.items, item.isEncrypted) {
 			text += " If it rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes that."
 		}
 		return sessionFix(text, "", (*draft).setProvider)(x)
