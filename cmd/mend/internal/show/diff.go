@@ -29,16 +29,6 @@ func hasDiff(r change.Ref) bool {
 	return r.Kind != change.KindFolder && r.Kind != change.KindFile
 }
 
-func opMark(o change.Op) string {
-	switch {
-	case o.Pre == nil:
-		return "+"
-	case o.Post == nil:
-		return "-"
-	}
-	return "~"
-}
-
 // printDiff prints the diff of two images.
 func printDiff(t *term.Terminal, pre, post *change.Image) {
 	if t.JSON {
@@ -211,27 +201,20 @@ func (l leaf) text() string {
 	return strings.ReplaceAll(text, "\n", " ")
 }
 
-// opWord returns a word for the change of an op.
-func opWord(o change.Op) string {
-	switch {
-	case o.Ref.Kind == change.KindFile && o.Post == nil:
-		return "move away"
-	case o.Ref.Kind == change.KindFile:
-		return "put back"
-	}
-	return o.Verb()
-}
-
 // Ops prints the diff of each op.
 func Ops(t *term.Terminal, ops []change.Op) {
 	defer t.Buffer()()
 	for _, o := range ops {
 		if o.Ref.Kind == change.KindFile { // a user file: its content is not shown
-			i := cmp.Or(o.Pre, o.Post)
-			t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+opWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+			i, what := cmp.Or(o.Pre, o.Post), "+ put back"
+			if o.Post == nil {
+				what = "- move away"
+			}
+			t.Printf("  %s file %s  %s\n", term.Bold(what), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 			continue
 		}
-		t.Printf("  %s %s\n", term.Bold(opMark(o)+" "+o.Verb()), o.Ref)
+		mark := map[string]string{"create": "+", "delete": "-", "change": "~"}[o.Verb()]
+		t.Printf("  %s %s\n", term.Bold(mark+" "+o.Verb()), o.Ref)
 		if hasDiff(o.Ref) {
 			printDiff(t, o.Pre, o.Post)
 		}

@@ -47,29 +47,21 @@ func EntryTitle(e change.Entry) string {
 	return term.OneLine(e.Cause.Title, 200)
 }
 
-// stateOf returns the state of an entry: damaged, forgotten, undone, or its [change.State].
-func stateOf(e change.Entry) string {
-	switch {
-	case e.Damage != "":
-		return "damaged"
-	case e.Forgotten:
-		return "forgotten"
-	case e.State == change.Committed && e.UndoneBy != "":
-		return "undone"
-	}
-	return string(e.State)
-}
-
 // stateWord returns the state of an entry in its colour.
 func stateWord(e change.Entry) term.Text {
-	switch s := stateOf(e); s {
-	case "damaged", string(change.Pending), string(change.Conflicted):
-		return term.Bad(s)
-	case string(change.Committed):
-		return term.Good(mend.StateWord(change.Committed))
-	default:
-		return term.Faint(s)
+	switch {
+	case e.Damage != "":
+		return term.Bad("damaged")
+	case e.Forgotten:
+		return term.Faint("forgotten")
+	case e.State == change.Committed && e.UndoneBy != "":
+		return term.Faint("undone")
+	case e.State == change.Committed:
+		return term.Good(mend.StateWord(e.State))
+	case e.State == change.Pending, e.State == change.Conflicted:
+		return term.Bad(e.State)
 	}
+	return term.Faint(e.State)
 }
 
 // CauseText returns the cause of an entry in a few words.
@@ -151,17 +143,8 @@ func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	if audit {
 		EntryList(t, "By", ActorTexts(e.Actor))
 	}
-	for _, row := range []struct {
-		label term.Text
-		text  string
-	}{
-		{"Undone by", e.UndoneBy},
-		{"Resolved", e.Resolved},
-	} {
-		if row.text != "" {
-			EntryLine(t, row.label, row.text)
-		}
-	}
+	EntryLine(t, "Undone by", e.UndoneBy)
+	EntryLine(t, "Resolved", e.Resolved)
 	EntryList(t, "Why", append(entryFaults(e), entryError(e)...))
 	EntryList(t, "Changed", entryChanges(e))
 	EntryList(t, "Lost", entryLosses(e))
@@ -207,9 +190,12 @@ func EntryList(t *term.Terminal, label term.Text, texts []string) {
 	}
 }
 
-// EntryLine prints a label with a text, wrapped to the terminal.
+// EntryLine prints a label with a text, wrapped to the terminal; nothing if the text is empty.
 func EntryLine(t *term.Terminal, label term.Text, text any) {
 	line := term.Sprintf("%s", text)
+	if line == "" {
+		return
+	}
 	if t.Width > 0 {
 		line = term.WrapAt(line, len("  Undone by  "), t.Width)
 	}
@@ -253,20 +239,19 @@ func entryError(e change.Entry) []string {
 		return nil
 	}
 	texts := []string{"The error: " + term.OneLine(e.Cause.Text, 400)}
-	if f := e.Cause.Error; f != nil {
-		var known []string
-		if f.Provider+f.Model != "" {
-			known = append(known, term.OneLine(f.Provider+"/"+f.Model, 100))
-		}
-		if f.Status != 0 {
-			known = append(known, fmt.Sprintf("HTTP %d", f.Status))
-		}
-		if f.RequestID != "" {
-			known = append(known, "request "+term.OneLine(f.RequestID, 130))
-		}
-		if len(known) > 0 {
-			texts = append(texts, strings.Join(known, ", "))
-		}
+	f := cmp.Or(e.Cause.Error, &change.Failure{})
+	var known []string
+	if f.Provider+f.Model != "" {
+		known = append(known, term.OneLine(f.Provider+"/"+f.Model, 100))
+	}
+	if f.Status != 0 {
+		known = append(known, fmt.Sprintf("HTTP %d", f.Status))
+	}
+	if f.RequestID != "" {
+		known = append(known, "request "+term.OneLine(f.RequestID, 130))
+	}
+	if len(known) > 0 {
+		texts = append(texts, strings.Join(known, ", "))
 	}
 	return texts
 }
@@ -280,8 +265,8 @@ func entryChanges(e change.Entry) []string {
 // findings.
 func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []string) {
 	for _, f := range fs {
-		if t := term.Sentence(text(f)); t != "" && !slices.Contains(texts, t) {
-			texts = append(texts, t)
+		if t := term.Sentence(text(f)); t != "" {
+			texts = addOnce(texts, t)
 		}
 	}
 	return texts
@@ -303,9 +288,7 @@ func entryLosses(e change.Entry) []string {
 // the operation, "" for none.
 func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *mend.Effect, together string) {
 	EntryHead(t, e, true)
-	if together != "" {
-		EntryLine(t, "Operation", together)
-	}
+	EntryLine(t, "Operation", together)
 	EntryList(t, "Follows", RelatedTexts(related.Follows))
 	EntryList(t, "Again", RelatedTexts(related.Again))
 	if now != nil {

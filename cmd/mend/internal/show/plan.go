@@ -151,10 +151,7 @@ func ProvenSessionsText(ps []Proposal) string {
 	var names, texts []string
 	for _, p := range ps {
 		name := agents.Title(p.StoreID)
-		if by[name] == nil {
-			names = append(names, name)
-		}
-		by[name] = append(by[name], p)
+		names, by[name] = addOnce(names, name), append(by[name], p)
 	}
 	for _, name := range names {
 		if text := ProvenText(name, by[name]); text != "" {
@@ -173,20 +170,15 @@ func ProvenText(agent string, ps []Proposal) string {
 	for _, p := range ps {
 		used := p.Result.Plan.AgentVersion
 		isTested := slices.ContainsFunc(p.Result.Proof, func(q repair.Proof) bool { return q.Version == used })
-		if text := term.OneLine(used, 30); used != "" && !isTested && !slices.Contains(predicted, text) {
-			predicted = append(predicted, text)
+		if used != "" && !isTested {
+			predicted = addOnce(predicted, term.OneLine(used, 30))
 		}
 		for _, q := range p.Result.Proof {
 			switched = switched || q.Thinking != p.Result.Proof[0].Thinking
 			if len(q.Rules) == 0 {
-				if !slices.Contains(versions, q.Version) {
-					versions = append(versions, q.Version)
-				}
-				continue
-			}
-			text := fmt.Sprintf("with %s and thinking %s (%s)", q.Version, OnOrOff(q.Thinking), strings.Join(q.Rules, ", "))
-			if !slices.Contains(failed, text) {
-				failed = append(failed, text)
+				versions = addOnce(versions, q.Version)
+			} else {
+				failed = addOnce(failed, fmt.Sprintf("with %s and thinking %s (%s)", q.Version, OnOrOff(q.Thinking), strings.Join(q.Rules, ", ")))
 			}
 		}
 	}
@@ -206,6 +198,14 @@ func ProvenText(agent string, ps []Proposal) string {
 	default:
 		return text
 	}
+}
+
+// addOnce appends a text to a list that does not have it.
+func addOnce(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
 }
 
 // Diagnosis prints a finding with its code, its record, its fix and the loss, or why it has no fix.
