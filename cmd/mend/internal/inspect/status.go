@@ -290,25 +290,23 @@ func installOffer(s StatusJSON) string {
 func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []change.Entry) {
 	defer env.Buffer()()
 	rows := storeRows(s)
-	if text := sessionsText(env, s); text != "" {
-		rows = append(rows, term.Row{"Sessions", text})
-	}
-	if s.LastScan != nil {
-		if texts := shownTexts(env, s.LastScan); len(texts) > 0 {
-			rows = append(rows, term.Row{"Not shown", term.Lines(texts)})
+	var total mend.Summary // of the stores that were checked
+	for _, st := range s.Stores {
+		if st.LastScan != nil {
+			total = total.Plus(*st.LastScan)
 		}
+	}
+	if len(total.Worst) > 0 {
+		rows = append(rows, term.Row{term.Bad("Broken"), brokenText(env, total.Worst)})
+	}
+	if total.Lost > 0 {
+		rows = append(rows, term.Row{term.Warn("Lost"), term.Sprintf("what was lost: %s", env.CommandLine("scan", "-v"))})
+	}
+	if texts := shownTexts(env, &total); len(texts) > 0 {
+		rows = append(rows, term.Row{"Not shown", term.Lines(texts)})
 	}
 	if texts := expiringTexts(s); len(texts) > 0 {
 		rows = append(rows, term.Row{term.Warn("Deleted soon"), term.Lines(texts)})
-	}
-	for _, st := range s.Stores {
-		if st.LastScan != nil && st.LastScan.Damage != "" {
-			text := st.LastScan.Damage
-			if len(s.Stores) > 1 {
-				text = term.ShortenHome(st.Path) + ": " + text
-			}
-			rows = append(rows, term.Row{term.Bad("Damaged"), term.Escape(text)})
-		}
 	}
 	for _, e := range pending {
 		rows = append(rows, term.Row{term.Bad("Pending"), term.Sprintf("repair %s of %s was interrupted", term.Bold(e.ID), show.EntryTitle(e))})
@@ -339,20 +337,31 @@ func (s *StatusJSON) lastText(e change.Entry) term.Text {
 	return term.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
 }
 
+// storeRows returns a row for each store, with the state of its sessions.
 func storeRows(s StatusJSON) []term.Row {
 	if len(s.Stores) == 0 {
 		return []term.Row{{"Store", "no session store found"}}
 	}
 	var rows []term.Row
 	for _, st := range s.Stores {
-		text := term.Escape(term.ShortenHome(st.Path))
-		if !st.InUse {
-			text += term.Faint("  (not read)")
+		lines := []term.Text{term.Escape(term.ShortenHome(st.Path))}
+		switch last := st.LastScan; {
+		case !st.InUse:
+			lines[0] += term.Faint("  (not read)")
+		case st.unread:
+			lines = append(lines, term.Bad("cannot be read"))
+		case last == nil:
+			lines = append(lines, "not checked yet")
+		default:
+			lines = append(lines, term.Sprintf("%s (checked %s)", countsText(last), term.Age(time.Since(last.Time))))
+			if last.Damage != "" {
+				lines = append(lines, term.Bad(last.Damage))
+			}
 		}
 		if st.Version != "" {
-			text += "\n" + term.Faint("requests "+st.Version)
+			lines = append(lines, term.Faint("requests "+st.Version))
 		}
-		rows = append(rows, term.Row{term.Escape(agents.Title(change.StoreID{Agent: st.agent})), text})
+		rows = append(rows, term.Row{term.Escape(agents.Title(change.StoreID{Agent: st.agent})), term.Join(lines, "\n")})
 	}
 	return rows
 }
@@ -360,34 +369,10 @@ func storeRows(s StatusJSON) []term.Row {
 // maxWorst is the maximum number of broken sessions that status names.
 const maxWorst = 5
 
-// sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked, it has a
-// line for each.
-func sessionsText(env *frame.Env, s StatusJSON) term.Text {
-	var lines []term.Text
-	last := s.LastScan
-	if last != nil {
-		lines = []term.Text{scanText(last)}
-	} else {
-		last = &mend.Summary{}
-		for _, st := range s.Stores {
-			if !st.InUse {
-				continue
-			}
-			line := scanText(st.LastScan)
-			switch {
-			case st.LastScan != nil:
-				last.Worst = append(last.Worst, st.LastScan.Worst...)
-			case st.unread:
-				line = term.Bad("cannot be read")
-			}
-			if len(s.Stores) > 1 {
-				line = term.Sprintf("%s: %s", term.ShortenHome(st.Path), line)
-			}
-			lines = append(lines, line)
-		}
-	}
+// brokenText names the newest broken sessions.
+func brokenText(env *frame.Env, worst []mend.SummarySession) term.Text {
 	var heads []change.Head
-	for _, w := range last.Worst {
+	for _, w := range worst {
 		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
 	}
 	short := show.ShortIDs(env.Terminal, heads)
@@ -395,22 +380,11 @@ func sessionsText(env *frame.Env, s StatusJSON) term.Text {
 	for _, h := range heads[:min(len(heads), maxWorst)] {
 		shown = append(shown, []any{term.Bold(short[h.ID]), show.AgeCell(env.Terminal, h), show.SessionTitle(h)})
 	}
-	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
+	lines := term.Align(shown, env.TextWidth()-len("  Live repair  "))
 	if n := len(heads) - len(shown); n > 0 {
 		lines = append(lines, term.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
 	}
-	if last.Lost > 0 {
-		lines = append(lines, term.Sprintf("what was lost: %s", env.CommandLine("scan", "-v")))
-	}
 	return term.Join(lines, "\n")
-}
-
-// scanText returns the counts of a scan, or for nil that the store was not checked.
-func scanText(l *mend.Summary) term.Text {
-	if l == nil {
-		return "not checked yet"
-	}
-	return term.Sprintf("%s (checked %s)", countsText(l), term.Age(time.Since(l.Time)))
 }
 
 // countsText returns how many sessions are broken, at risk and healthy; for a single session, its state.

@@ -22,9 +22,13 @@ func TestTables(t *testing.T) {
 				h := tables.Head(i)
 				last.Worst = append(last.Worst, mend.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
 			}
-			s := StatusJSON{LastScan: &last, Next: "mend fix", NextWhy: "preview and fix the broken sessions (asks first)"}
+			s := StatusJSON{Next: "mend fix", NextWhy: "preview and fix the broken sessions (asks first)"}
 			for i := range min(n, 3) {
-				s.Stores = append(s.Stores, storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1})
+				st := storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1, agent: "opencode"}
+				if i == 0 {
+					st.LastScan = &last
+				}
+				s.Stores = append(s.Stores, st)
 			}
 			printStatus(&frame.Env{Terminal: t}, s, tables.Entries(1), tables.Entries(min(n, 2)), tables.Entries(min(n, 4))[min(n, 4)-1:])
 		}},
@@ -41,8 +45,8 @@ func printScan(t *term.Terminal, n int, f scanFlags) {
 	r.print(heads)
 }
 
-// TestSessionsText: status says whether a store was checked, and what was found in it.
-func TestSessionsText(t *testing.T) {
+// TestStoreRows: status says whether a store was checked, and what was found in it.
+func TestStoreRows(t *testing.T) {
 	last := &mend.Summary{Sessions: 3, Broken: 2, Failed: 1, Time: time.Now().Add(-2 * time.Hour)}
 	for _, r := range []struct {
 		st   storeJSON
@@ -52,8 +56,9 @@ func TestSessionsText(t *testing.T) {
 		{storeJSON{InUse: true}, "not checked yet"},
 		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined), 1 healthy (checked 2 hours ago)"},
 	} {
-		if got := sessionsText(&frame.Env{Terminal: &term.Terminal{}}, StatusJSON{Stores: []storeJSON{r.st}}); string(got) != r.want {
-			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
+		r.st.Path = "/store"
+		if got := storeRows(StatusJSON{Stores: []storeJSON{r.st}})[0][1]; string(got) != "/store\n"+r.want {
+			t.Errorf("the row of %+v is %q, want %q", r.st, got, r.want)
 		}
 	}
 }
