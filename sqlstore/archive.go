@@ -80,7 +80,7 @@ func rowListOf(i *change.Image) (l rowList, err error) {
 			break
 		}
 	}
-	if !ok || err != nil || len(l.sum) != 64 {
+	if !ok || err != nil || len(l.sum) != 64 || len(l.tables) == 0 {
 		return l, errors.New("the list of its rows is damaged")
 	}
 	return l, nil

@@ -231,11 +231,11 @@ func (c *Conn) parentRows(children []selection) (all []selection) {
 // A rowTable has the statements for single rows of a table.
 type rowTable struct {
 	*tableInfo
-	cols           []string
-	keys           []int // indexes into cols of the primary key
-	lookup, insert string
-	alone          bool // the archive has no other table, so parents are in the database or do not exist
-	parent         bool // its rows are in the archive only for the rows that refer to them, see [Conn.parentRows]
+	cols                   []string
+	keys                   []int // indexes into cols of the primary key
+	lookup, insert, remove string
+	alone                  bool // the archive has no other table, so parents are in the database or do not exist
+	parent                 bool // its rows are in the archive only for the rows that refer to them, see [Conn.parentRows]
 }
 
 // rowTable returns a table with the given columns, nil for all.
@@ -257,8 +257,8 @@ func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
 	case len(info.triggers) > 0:
 		return nil, Unusable("table %s has the trigger %s, which might change more than is planned", name, info.triggers[0])
 	}
-	t.lookup = "SELECT " + quoteAll(t.cols) + " FROM " + sqlite3.QuoteIdentifier(name) + " WHERE " + whereEqual(info.keys)
-	t.insert = insertStatement(name, t.cols)
+	from := " FROM " + sqlite3.QuoteIdentifier(name) + " WHERE " + whereEqual(info.keys)
+	t.lookup, t.insert, t.remove = "SELECT "+quoteAll(t.cols)+from, insertStatement(name, t.cols), "DELETE"+from
 	return t, nil
 }
 
@@ -272,13 +272,17 @@ const (
 	rowOrphan          // absent, and its parent was deleted since, too
 )
 
-func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
-	var key []Value
+// key returns the primary key of a row.
+func (t *rowTable) key(row []Value) (key []Value) {
 	for _, i := range t.keys {
 		key = append(key, row[i])
 	}
+	return key
+}
+
+func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
 	var b RowBuffer
-	err = c.Query(t.lookup, key, func(st *sqlite3.Stmt) error {
+	err = c.Query(t.lookup, t.key(row), func(st *sqlite3.Stmt) error {
 		state = rowSame
 		for i, v := range row {
 			if now := b.value(st, i); !now.equal(v) {
@@ -614,13 +618,20 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
 }
 
-// removeRows deletes the rows, if each equals its row in the archive and the table, or the sessions, have no other.
+// removeRows deletes the rows, if each equals its row in the archive. Rows of the table that were added since stay; of a
+// session, they are a conflict.
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
-	if err := x.step("delete rows"); err != nil {
+	first := x.list.tables[0]
+	n, err := c.integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(first.name))
+	if err == nil {
+		err = x.step("delete rows")
+	}
+	if err != nil {
 		return err
 	}
+	whole := n == first.rows // SQLite empties a whole table without reading its rows
 	var sessions []string
-	_, err := c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
+	_, err = c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
 		state, err := c.stateOf(t, row)
 		switch {
 		case err != nil || t.parent:
@@ -631,17 +642,27 @@ func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 			return x.conflict("a row of %s was deleted since", t.name)
 		case !t.alone && t.tableInfo == c.Table(change.KindSession).tableInfo:
 			sessions = append(sessions, string(row[t.keys[0]].Bytes))
+		case t.alone && !whole:
+			_, err = c.exec(t.remove, t.key(row))
 		}
-		return nil
+		return err
 	})
+	switch {
+	case err != nil:
+		return err
+	case sessions != nil:
+		return x.removeSessions(c, sessions)
+	case whole:
+		_, err = c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(first.name), nil)
+	}
+	return err
+}
+
+// removeSessions deletes all rows of sessions. The archive must have all of them.
+func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
+	removed, err := c.sessionRows(ids)
 	if err != nil {
 		return err
-	}
-	removed := []selection{{table: x.list.tables[0].name}}
-	if sessions != nil {
-		if removed, err = c.sessionRows(sessions); err != nil {
-			return err
-		}
 	}
 	for _, sel := range removed {
 		n, err := c.integer("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args...)
