@@ -238,23 +238,27 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 			removed = append(removed, s)
 		}
 	}
-	for batch := range slices.Chunk(removed, maxRemoved) {
-		err := k.file.Update("forget", func(w *boltfile.Tx) error {
-			for _, s := range batch {
-				err := errors.Join(w.Del(bucketStates, boltfile.U64(s.seq)), w.Del(bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)))
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return freed, err
-		}
-		freed.States += len(batch)
+	var keys []key
+	for _, s := range removed {
+		keys = append(keys, key{bucketStates, boltfile.U64(s.seq)}, key{bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)})
 	}
-	freed.Left = l.total
-	if err := k.sweep(ctx, l.uses, &freed); err != nil {
+	if err := k.delete(ctx, keys); err != nil {
+		return freed, err
+	}
+	freed.States, freed.Left = len(removed), l.total
+	keys = nil
+	err = k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
+		if h, err := hashOf(it.Key); err != nil || l.uses[h] > 0 {
+			return err
+		}
+		keys = append(keys, key{bucketBlobs, bytes.Clone(it.Key)})
+		freed.Bytes += it.Size()
+		return nil
+	})
+	if err == nil {
+		err = k.delete(ctx, keys)
+	}
+	if err != nil {
 		return freed, err
 	}
 	free, err := k.file.Snap.Free()
@@ -264,8 +268,33 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 	return freed, k.file.Compact(ctx)
 }
 
+// A key is a key of a bucket.
+type key struct {
+	bucket string
+	key    []byte
+}
+
+// delete deletes keys. A state has two adjacent keys, which are deleted in one transaction: maxDeleted is even.
+func (k *Keep) delete(ctx context.Context, keys []key) error {
+	for batch := range slices.Chunk(keys, maxDeleted) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := k.file.Update("forget", func(w *boltfile.Tx) (err error) {
+			for _, x := range batch {
+				err = errors.Join(err, w.Del(x.bucket, x.key))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 const (
-	maxRemoved   = 10_000  // keys removed in one transaction
+	maxDeleted   = 10_000  // keys deleted in one transaction
 	compactAbove = 4 << 20 // free bytes that stay in the file
 )
 
@@ -334,41 +363,4 @@ func hashOf(key []byte) (h hash, err error) {
 	}
 	copy(h[:], key)
 	return h, nil
-}
-
-// sweep removes the blobs that are not needed.
-func (k *Keep) sweep(ctx context.Context, needed map[hash]int, freed *Freed) error {
-	var from []byte
-	for {
-		var keys [][]byte
-		var size int64
-		err := k.file.Snap.Scan(bucketBlobs, nil, from, func(it boltfile.Item) error {
-			h, err := hashOf(it.Key)
-			if err != nil {
-				return err
-			}
-			if from = append(it.Key[:len(it.Key):len(it.Key)], 0); needed[h] == 0 {
-				keys, size = append(keys, bytes.Clone(it.Key)), size+it.Size()
-			}
-			if len(keys) >= maxRemoved {
-				return boltfile.ErrStop
-			}
-			return ctx.Err()
-		})
-		if err != nil || len(keys) == 0 {
-			return err
-		}
-		err = k.file.Update("sweep", func(w *boltfile.Tx) error {
-			for _, key := range keys {
-				if err := w.Del(bucketBlobs, key); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		freed.Bytes += size
-	}
 }
