@@ -179,32 +179,30 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 	return nil
 }
 
-// findConflicts returns the rows that differ from their Pre.
-func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
+// comparePre returns a [*change.ConflictError] with the rows that differ from their Pre.
+func (c *Conn) comparePre(changes *rowChanges) error {
 	var conflicts []change.Conflict
 	for _, r := range changes.rows {
 		t := c.Table(r.kind)
 		if t == nil {
-			return nil, Unusable("it has no table of %vs", r.kind)
+			return Unusable("it has no table of %vs", r.kind)
 		}
-		if same, err := c.rowEquals(t, r.id, r.pre()); err != nil || same {
-			if err != nil {
-				return nil, err
-			}
-			continue
+		same, err := c.rowEquals(t, r.id, r.pre())
+		if err == nil && !same {
+			var now *change.Image
+			now, err = c.image(t, r.id)
+			conflicts = append(conflicts, r.conflict(now, describeDiff(r.preImage, now)))
 		}
-		now, err := c.image(t, r.id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		conflicts = append(conflicts, r.conflict(now, describeDiff(r.preImage, now)))
 	}
-	return conflicts, nil
+	return conflictError(conflicts)
 }
 
-// checkForeignKeys returns the rows that would lack their parent, or would leave a child without a parent, after
-// changes; changes is nil if they are already written.
-func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
+// checkForeignKeys returns a [*change.ConflictError] with the rows that would lack their parent, or would leave a child
+// without a parent, after changes; changes is nil if they are already written.
+func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) error {
 	var conflicts []change.Conflict
 	for _, r := range rows {
 		t := c.Table(r.kind)
@@ -218,21 +216,21 @@ func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change
 			other, err = c.remainingChild(t, r.pre(), changes)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if other != "" {
 			conflicts = append(conflicts, r.conflict(r.preImage, fmt.Sprintf(why, other)))
 		}
 	}
-	return conflicts, nil
+	return conflictError(conflicts)
 }
 
-// conflictError returns an error with the conflicts, or nil.
-func conflictError(conflicts []change.Conflict, err error) error {
-	if err == nil && len(conflicts) > 0 {
-		err = &change.ConflictError{Conflicts: conflicts}
+// conflictError returns an error with the conflicts, nil for none.
+func conflictError(conflicts []change.Conflict) error {
+	if len(conflicts) == 0 {
+		return nil
 	}
-	return err
+	return &change.ConflictError{Conflicts: conflicts}
 }
 
 // checkedRows returns the rows for the check of foreign keys: all except created rows, if the plan allows a missing

@@ -62,8 +62,8 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 // apply makes the change in the transaction of c, commits it, and stores its progress in at.
 func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *commitState) error {
 	// 1. The write lock is held, so the result of the comparison stays valid.
-	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
-		return conflictError(conflicts, err)
+	if err := c.comparePre(changes); err != nil {
+		return err
 	}
 	if err := c.checkTables(changes); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 		}
 	}
 	// 3. The agent may have added rows that the plan does not contain.
-	if conflicts, err := c.checkForeignKeys(changes.checkedRows(), nil); err != nil || len(conflicts) > 0 {
-		return conflictError(conflicts, err)
+	if err := c.checkForeignKeys(changes.checkedRows(), nil); err != nil {
+		return err
 	}
 	// 4. The -wal or -journal may be new, and the driver does not sync the folder
 	// (v0.35.6 syncs the file twice instead).

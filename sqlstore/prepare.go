@@ -34,8 +34,8 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 		if err := s.checkWriting(c); err != nil {
 			return err
 		}
-		if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
-			return conflictError(conflicts, err)
+		if err := c.comparePre(changes); err != nil {
+			return err
 		}
 		if err := c.checkTables(changes); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 		if err := c.checkPaths(s.id.Root, changes); err != nil {
 			return err
 		}
-		return conflictError(c.checkForeignKeys(changes.checkedRows(), changes))
+		return c.checkForeignKeys(changes.checkedRows(), changes)
 	})
 }
 

@@ -615,7 +615,7 @@ func (x *rowsChange) apply(ctx context.Context, c *Conn, at *commitState) (err e
 }
 
 func (x *rowsChange) conflict(format string, args ...any) error {
-	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
+	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}})
 }
 
 // removeRows deletes the rows, if each equals its row in the archive. Rows of the table that were added since stay; of a
