@@ -80,45 +80,39 @@ func Restore(env *frame.Env) *cobra.Command {
   mend restore --compaction .      the newest session of this folder, as it was before its compaction`,
 		Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
+			ctx := cmd.Context()
 			compaction = compaction || cmd.CalledAs() == "uncompact"
+			r, err := parseRestore(at, time.Now())
 			switch {
+			case err != nil:
+				return err
 			case compaction && (at != "" || from != "" || all):
 				return frame.Usagef("--compaction cannot be combined with --at, --from or --all")
-			case compaction:
-				u.Force = f.Force
-				return runUncompact(cmd.Context(), env, names, f, u)
-			case u.Trim:
+			case u.Trim && !compaction:
 				return frame.Usagef("--trim needs --compaction")
+			case all && (len(names) > 0 || at != "" || from != "" && !env.UsesCopies(from)):
+				return frame.Usagef("--all cannot be combined with a session, --at or --from STORE")
 			}
-			r, err := parseRestore(at, time.Now())
-			if err != nil {
-				return err
-			}
-			if env.UsesCopies(from) {
-				from = ""
-			}
-			if r.Force = f.Force; from != "" {
+			u.Force, r.Force = f.Force, f.Force
+			if from != "" && !env.UsesCopies(from) {
 				if r.From, err = filepath.Abs(from); err != nil || at != "" {
 					return cmp.Or(err, frame.Usagef("--from STORE cannot be combined with --at"))
 				}
 			}
-			if all {
-				if len(names) > 0 || at != "" || from != "" {
-					return frame.Usagef("--all cannot be combined with a session, --at or --from")
-				}
-				return runRestoreAll(cmd.Context(), env, f, r)
+			switch {
+			case compaction:
+				return runUncompact(ctx, env, names, f, u)
+			case all:
+				return runRestoreAll(ctx, env, f, r)
+			case r.From != "":
+				return runRestoreFrom(ctx, env, names, f, r)
+			case len(names) > 0:
+				return runRestore(ctx, env, names[0], f, r)
+			case at != "" || f.Yes:
+				return frame.Usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
 			}
-			if from != "" {
-				return runRestoreFrom(cmd.Context(), env, names, f, r)
-			}
-			if len(names) == 0 {
-				if at != "" || f.Yes {
-					return frame.Usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
-				}
-				_, err := List(cmd.Context(), env, f, r)
-				return err
-			}
-			return runRestore(cmd.Context(), env, names[0], f, r)
+			_, err = List(ctx, env, f, r)
+			return err
 		},
 	}
 	f.Add(cmd, "restore even if an agent is using the session, or has continued it with another conversation, or not all of it can be read")
@@ -163,35 +157,36 @@ func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store ch
 	return true, nil
 }
 
+// listRestorable returns the restorable sessions of all agents. left is the worst error: also of the copies, if they
+// cannot be read while doing something.
+func listRestorable(ctx context.Context, env *frame.Env, write bool, doing string) (all []frame.Restorable, left error) {
+	clients, left := frame.OpenAll(ctx, env, write)
+	if len(clients) == 0 && (env.Opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
+		return nil, left
+	}
+	err := frame.WithKept(env, func(k *keep.Keep) error {
+		if all, left = frame.ListRestorable(ctx, env, clients, k, left); k == nil {
+			left = fail.Worst(left, env.UnkeptError(doing))
+		}
+		return nil
+	})
+	return all, fail.Worst(left, err)
+}
+
 // List lists the restorable sessions, and restores the one that the user picks.
 func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) (restored bool, err error) {
-	clients, left := frame.OpenAll(ctx, env, false)
-	if len(clients) == 0 && (env.Opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
-		return false, lostStore(env, left)
-	}
-	var all []frame.Restorable
-	err = frame.WithKept(env, func(k *keep.Keep) (err error) {
-		all, err = frame.ListRestorable(ctx, env, clients, k, left)
-		if k == nil {
-			err = fail.Worst(err, env.UnkeptError("looking for missing sessions: only hidden ones were found"))
-		}
-		return err
-	})
+	all, err := listRestorable(ctx, env, false, "looking for missing sessions: only hidden ones were found")
 	if env.HasSkipped() && err == nil {
 		err = fail.New(fail.Unusable, "", "looking for missing sessions: not all sessions were examined")
 	}
+	if len(all) == 0 && err != nil && ctx.Err() == nil {
+		err = lostStore(env, err)
+	}
 	if env.JSON {
-		list := []restorableJSON{}
-		for _, x := range all {
-			list = append(list, newRestorableJSON(env, x))
-		}
-		env.SetAnswers(Answer{Sessions: list})
+		env.SetAnswers(Answer{Sessions: restorablesJSON(env, all)})
 	}
-	if env.JSON || ctx.Err() != nil {
+	if env.JSON || ctx.Err() != nil || len(all) == 0 && err != nil {
 		return false, err
-	}
-	if len(all) == 0 && err != nil {
-		return false, lostStore(env, err)
 	}
 	if len(all) == 0 {
 		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data that its copy has. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
@@ -261,13 +256,16 @@ type restorableJSON struct {
 	Command string `json:"command"`
 }
 
-func newRestorableJSON(env *frame.Env, x frame.Restorable) restorableJSON {
-	j := restorableJSON{
-		Session: x.Session.ID, Agent: x.StoreID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
-		Missing: x.Missing, Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.CommandLine("restore", x.Session.ID),
+func restorablesJSON(env *frame.Env, all []frame.Restorable) []restorableJSON {
+	list := make([]restorableJSON, len(all))
+	for i, x := range all {
+		list[i] = restorableJSON{
+			Session: x.Session.ID, Agent: x.StoreID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
+			Missing: x.Missing, Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.CommandLine("restore", x.Session.ID),
+		}
+		list[i].Messages.Now, list[i].Messages.Kept = x.Now, x.Copied
 	}
-	j.Messages.Now, j.Messages.Kept = x.Now, x.Copied
-	return j
+	return list
 }
 
 // runRestore restores the session that the user names.
@@ -518,31 +516,20 @@ func subagents(heads []change.Head, id string) (below []change.Head) {
 
 // runRestoreAll restores all sessions with a copy that their agents no longer have.
 func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error {
-	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
-	if len(clients) == 0 && !errors.Is(left, mend.ErrNoStore) {
-		return left
+	all, left := listRestorable(ctx, env, !f.DryRun, "restoring all deleted sessions: none was found")
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	var gone []frame.Restorable
 	lost := map[string]frame.Restorable{} // by the root of their store
-	err := frame.WithKept(env, func(k *keep.Keep) error {
-		all, unread := frame.ListRestorable(ctx, env, clients, k, left)
-		left = unread
-		for _, x := range all {
-			switch {
-			case x.State != mend.Deleted:
-			case x.Store == nil:
-				lost[x.StoreID().Root] = x
-			default:
-				gone = append(gone, x)
-			}
+	for _, x := range all {
+		switch {
+		case x.State != mend.Deleted:
+		case x.Store == nil:
+			lost[x.StoreID().Root] = x
+		default:
+			gone = append(gone, x)
 		}
-		if k == nil {
-			return env.UnkeptError("restoring all deleted sessions: none was found")
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return env.Both(ctx, left, err)
 	}
 	made := false
 	for _, x := range lost {
@@ -557,7 +544,7 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 	switch {
 	case made:
 		return runRestoreAll(ctx, env, f, r)
-	case len(clients) == 0:
+	case len(gone) == 0 && errors.Is(left, mend.ErrNoStore):
 		return lostStore(env, left)
 	}
 	none := "Nothing to bring back: no copied session is gone."
@@ -571,19 +558,12 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 // prints the text none.
 func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest, rows []frame.Restorable, none string) error {
 	if env.JSON {
-		list := make([]restorableJSON, len(rows))
-		for i, x := range rows {
-			list[i] = newRestorableJSON(env, x)
-		}
-		env.SetAnswers(Answer{Sessions: list, Repairs: []show.RepairJSON{}})
+		env.SetAnswers(Answer{Sessions: restorablesJSON(env, rows), Repairs: []show.RepairJSON{}})
 	}
-	printNone := func() {
+	if len(rows) == 0 {
 		if none != "" {
 			env.Say("%s", none)
 		}
-	}
-	if len(rows) == 0 {
-		printNone()
 		return nil
 	}
 	env.PrintRows(restorableRows(env.Terminal, rows), "")
@@ -608,8 +588,8 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(b.Made, "session"), term.Command("mend undo "+mend.OperationOf(b.Done[0])))
 		},
 	})
-	if !brought && err == nil && !f.DryRun {
-		printNone()
+	if !brought && err == nil && !f.DryRun && none != "" {
+		env.Say("%s", none)
 	}
 	return err
 }
