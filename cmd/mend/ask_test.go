@@ -81,10 +81,10 @@ func TestFixFinishes(t *testing.T) {
 			}
 			data := file(ts)
 			dbtest.Write(t, ts.path, data[:(page-1)*4096]+strings.Repeat("\x00", 4096)+data[page*4096:])
-		}, file, "Replace the damaged database with the new one?", "To continue the newest session: "},
+		}, file, "Salvage 1 damaged database?", "To continue the newest session: "},
 		{func(ts *testStore) {
 			dbtest.Write(t, ts.path, strings.Repeat("\x00", 16)+file(ts)[16:])
-		}, file, "Replace the damaged database with the new one?", "To continue the newest session: "},
+		}, file, "Salvage 1 damaged database?", "To continue the newest session: "},
 		{func(ts *testStore) {
 			work := t.TempDir()
 			dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+filepath.Join(work, "shop")+"'")
@@ -136,7 +136,7 @@ func TestFixSalvages(t *testing.T) {
 			dbtest.Write(t, ts.path, damaged)
 			words := strings.Split(strings.ReplaceAll(strings.Join(args, "\x00"), "SESSION", ts.session), "\x00")
 			got, out, errs := ts.asking(in, 0, words...)
-			if got != want || !strings.Contains(errs, "Replace the damaged database with the new one?") {
+			if got != want || !strings.Contains(errs, "Salvage 1 damaged database?") {
 				t.Errorf("%q, answer %q: exit code %d, want %d\n%s%s", args, in, got, want, out, errs)
 			}
 			done := strings.Contains(out, "Salvaged") && strings.Contains(out, `Repaired "A title"`) && strings.Contains(out, "To continue it: ")

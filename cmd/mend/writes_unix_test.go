@@ -53,7 +53,7 @@ var writeCases = []writeCase{
 		}
 	}},
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
-	{verb: "salvage", args: databaseArgs, asks: "Replace the damaged database with the new one?", setup: damageDatabase},
+	{verb: "salvage", args: databaseArgs, asks: "Salvage 1 damaged database?", setup: damageDatabase},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
 	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
 	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session from", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},

@@ -123,20 +123,13 @@ func (all *salvages) propose(ctx context.Context, env *frame.Env, c *mend.Store,
 func (all salvages) run(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 	all.setAnswer(env)
 	var result error
-	question := "Replace the damaged database with the new one?"
 	for _, s := range all {
 		if !s.Complete() { // content of a conversation is, or may be, lost
 			result = frame.ErrProblems
 		}
-		if len(s.Tables) == 0 {
-			question = "Set it aside?"
-		}
-	}
-	if len(all) > 1 {
-		question = fmt.Sprintf("Salvage these %d databases?", len(all))
 	}
 	err := env.Run(ctx, f, frame.Job{
-		Question: question, NoDiff: true, N: len(all),
+		Question: fmt.Sprintf("Salvage %s?", term.Count(len(all), "damaged database")), NoDiff: true, N: len(all),
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range all {
 				if !yield(frame.Step{Store: s.store, Plan: s.Plan, Name: show.QuotedTitle(s.Plan.Cause.Title, "")}) {
@@ -187,28 +180,29 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 		}
 		return
 	}
-	whole, rows, rebuilt := 0, 0, 0
-	for i := range s.Sessions {
-		if isUndamaged(s, s.Sessions[i]) {
-			whole++
+	undamaged, rows, rebuilt := 0, 0, 0
+	for _, one := range s.Sessions {
+		if isUndamaged(s, one) {
+			undamaged++
 		}
 	}
 	var lost []string
 	for _, table := range s.Tables {
 		rows, rebuilt = rows+table.Rows, rebuilt+table.Rebuilt
-		if table.Lost > 0 {
-			least := ""
-			if table.Partly {
-				least = "at least "
-			}
-			lost = append(lost, fmt.Sprintf("%s%d of %s", least, table.Lost, table.Name))
+		switch partly := table.Partly && table.Name != "sqlite_sequence"; { // none of the table's indexes is complete
+		case partly && table.Lost == 0:
+			lost = append(lost, "perhaps some of "+table.Name)
+		case partly:
+			lost = append(lost, fmt.Sprintf("at least %d of %s", table.Lost, table.Name))
+		case table.Lost > 0:
+			lost = append(lost, fmt.Sprintf("%d of %s", table.Lost, table.Name))
 		}
 	}
+	complete := fmt.Sprintf("%d of %s complete", undamaged, term.CountWords(len(s.Sessions), "session is", "sessions are"))
 	if s.Uncertain() {
-		t.Say("%s can be restored, and %s complete.", term.Count(rows, "row"), term.CountWords(len(s.Sessions), "session may or may not be", "sessions may or may not be"))
-	} else {
-		t.Say("%s can be restored, and %d of %s complete.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+		complete = term.CountWords(len(s.Sessions), "session may or may not be", "sessions may or may not be") + " complete"
 	}
+	t.Say("%s can be restored, and %s.", term.Count(rows, "row"), complete)
 	if rebuilt > 0 {
 		t.Say("%s rebuilt from other data.", term.CountWords(rebuilt, "row is", "rows are"))
 	}
@@ -221,9 +215,6 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	for _, table := range s.Tables {
 		if table.Unassigned > 0 {
 			t.Say("%s the sessions of %s in %s are not known.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
-		}
-		if table.Partly && table.Name != "sqlite_sequence" {
-			t.Say("%s more rows of %s may be lost, because none of its indexes is complete.", term.Warn("note:"), table.Name)
 		}
 	}
 	for _, note := range s.Notes {
@@ -248,15 +239,13 @@ func isUndamaged(s mend.Salvage, one agent.SalvagedSession) bool {
 }
 
 func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
-	title := term.OneLine(s.Title, 60)
-	if title == "" {
-		title = "a session whose row is lost"
-	}
+	title := cmp.Or(term.OneLine(s.Title, 60), "a session whose row is lost")
 	t.Printf("\n%s  %s\n", term.Bold(title), term.Faint(s.ID))
 	if len(s.Lost) > 0 {
 		text := "lost: " + tableCounts(s.Lost)
 		if s.From > 0 {
-			text += ", " + spanText(s.From, s.To)
+			const layout = "2 January 2006 15:04"
+			text += fmt.Sprintf(", from %s to %s", time.UnixMilli(s.From).Format(layout), time.UnixMilli(s.To).Format(layout))
 		}
 		t.SayAt(2, "%s", text)
 	}
@@ -281,16 +270,6 @@ func tableCounts(counts map[string]int) string {
 		all = append(all, term.Count(counts[name], strings.ReplaceAll(name, "_", " ")))
 	}
 	return strings.Join(all, ", ")
-}
-
-// spanText describes the time span in which lost rows were created.
-func spanText(from, to int64) string {
-	const layout = "2 January 2006 15:04"
-	a, b := time.UnixMilli(from).Local().Format(layout), time.UnixMilli(to).Local().Format(layout)
-	if a == b {
-		return "of " + a
-	}
-	return "from " + a + " to " + b
 }
 
 type salvagedJSON struct {
