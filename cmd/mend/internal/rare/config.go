@@ -146,16 +146,7 @@ func printConfig(env *frame.Env, c config.Config, keys []string) error {
 
 // originText describes where the value of a setting comes from.
 func originText(s config.Setting) string {
-	switch s.Origin {
-	case config.File:
-		return "from the file"
-	case config.Environment:
-		return "from $" + s.Env
-	case config.Flag:
-		return "from --set"
-	case config.FromHooks:
-		return "from " + string(s.Origin)
-	default:
-		return string(s.Origin)
-	}
+	return "from " + map[config.Origin]string{
+		config.File: "the file", config.Environment: "$" + s.Env, config.Flag: "--set", config.FromHooks: "hooks",
+	}[s.Origin]
 }

@@ -39,20 +39,16 @@ folder is gone. Damaged databases are salvaged first. If nothing is broken, fix 
 error that you see. SESSION is an id, the start of one, a title or a part of it, . for the
 newest session of this folder, or @ for the newest of all.
 
-Or paste the error that the agent shows: fix finds the session whose next request causes it.
-Copy the text as it is: line breaks of the terminal, colours, quotes and whole JSON answers
-are accepted. On a command line, put the text between single quotes, because the shell would
-run text between backticks. With - fix reads standard input, with @FILE a file. You can also
-describe what happened in your own words. If the error is not about a session, fix tells you
-what helps instead.
+Or paste the error that the agent shows, as it is, or describe what happened: fix finds the
+session whose next request causes the error, or tells you what helps instead. On a command
+line, put the text between single quotes, because the shell would run text between backticks.
+With - fix reads standard input, with @FILE a file.
 
-Fix chooses a session itself only if the text has its id, or if exactly one session breaks
-that rule at that position. Some errors cannot be found in a request, such as those about
-signatures of thinking and encrypted reasoning. For these fix chooses the newest session of
-this folder whose last answer failed with the error, or else the only session with such
-content. Otherwise fix asks; without a terminal it lists the sessions and exits with 5. If
-no session matches, fix offers the broken ones. If none is broken, it asks what happened and
-offers the commands that help; without a terminal it lists them.
+Fix chooses a session itself only if the text has its id, if exactly one session breaks that
+rule at that position, or if the newest session of this folder failed with this error, such
+as one about signatures of thinking. Otherwise fix asks; without a terminal it lists the
+sessions and exits with 5. If none matches, fix offers the broken ones, or asks what happened
+and offers the commands that help.
 
 With SESSION, --error TEXT also repairs what that error names. The provider names one bad
 signature per error. To remove all of them at once, use --all, or run fix again with the

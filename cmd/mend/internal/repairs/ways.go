@@ -245,9 +245,8 @@ func isTooLong(e repair.APIError) bool { return strings.Contains(e.Explanation, 
 // the session as too long. The sizes in the error correct the estimate. Without a terminal it shows the command.
 func offerTrim(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
 	r := repair.TrimRequest{
-		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true,
+		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true, Force: f.Force,
 	}
-	r.Force = f.Force
 	r.Actual, r.Window = e.Sizes()
 	t, err := c.ProposeTrim(ctx, head, r)
 	if err == nil && t.After > t.Goal {
@@ -268,7 +267,5 @@ func offerTrim(ctx context.Context, env *frame.Env, c *mend.Store, head change.H
 	}
 	env.Printf("\n")
 	env.Opt.Store = c.ID().Root
-	return f.finish.Trim(ctx, env, []string{head.ID}, f.WriteFlags, repair.TrimRequest{
-		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.Force,
-	})
+	return f.finish.Trim(ctx, env, []string{head.ID}, f.WriteFlags, r)
 }

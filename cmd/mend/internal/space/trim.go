@@ -107,14 +107,10 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 		return frame.ErrProblems
 	}
 	show.Sizes(env.Terminal, t.Before, t.After, t.Window)
-	question := "Trim %s?"
-	switch {
-	case len(t.Turns) > 0:
-		question = fmt.Sprintf("Trim %%s, and set %s aside? Only undo shows them again.", term.Count(len(t.Turns), "turn"))
-	case len(t.Removed) > 0:
-		question = fmt.Sprintf("Trim %%s, and move %s into the journal? Only undo shows them again.", term.CountWords(len(t.Removed), "file or text", "files and texts"))
+	if len(t.Turns)+len(t.Removed) > 0 {
+		env.SayAt(2, "Only undo shows again what is set aside or goes into the journal.")
 	}
-	if err := frame.ApplyOne(ctx, env, c, f, t.Plan, head, question); err != nil {
+	if err := frame.ApplyOne(ctx, env, c, f, t.Plan, head, "Trim %s?"); err != nil {
 		return err
 	}
 	if t.After > t.Goal {
@@ -197,13 +193,9 @@ type removedContentJSON struct {
 }
 
 func removedJSON(all []repair.RemovedContent) []removedContentJSON {
-	removed := []removedContentJSON{}
-	for _, o := range all {
-		kind := "text"
-		if o.File {
-			kind = "file"
-		}
-		removed = append(removed, removedContentJSON{o.Ref.String(), kind, o.Name, o.Tokens})
+	removed := make([]removedContentJSON, len(all))
+	for i, o := range all {
+		removed[i] = removedContentJSON{o.Ref.String(), map[bool]string{true: "file", false: "text"}[o.File], o.Name, o.Tokens}
 	}
 	return removed
 }
