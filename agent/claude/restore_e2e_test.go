@@ -41,8 +41,7 @@ func newKeeper(t *testing.T, h *fixture.Home) *keeper {
 	}
 	if err == nil {
 		err = k.journal.Kept(keep.Options{}, func(kept *keep.Keep) error {
-			_, err := k.Keep(t.Context(), kept, k.head, "test")
-			return err
+			return k.KeepAll(t.Context(), kept, []change.Head{k.head}, mend.KeptAsked, false, func(int, mend.Kept) {})
 		})
 	}
 	must(t, err)

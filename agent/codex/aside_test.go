@@ -32,9 +32,9 @@ func TestRestoreAsideCut(t *testing.T) {
 	c := open(t, h, folder)
 	head := session(t, c)
 	kept := func(f func(*keep.Keep) error) error { return mend.OpenJournal(folder).Kept(keep.Options{}, f) }
-	if err := kept(func(k *keep.Keep) error { _, err := c.Keep(t.Context(), k, head, "keep"); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, kept(func(k *keep.Keep) error {
+		return c.KeepAll(t.Context(), k, []change.Head{head}, mend.KeptAsked, false, func(_ int, s mend.Kept) { must(t, s.Err) })
+	}))
 	must(t, os.Remove(h.Rollout()))
 	var fault storetest.Fault
 	var e change.Entry

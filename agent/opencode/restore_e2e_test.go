@@ -213,8 +213,7 @@ func TestRealRestore(t *testing.T) {
 				}
 				if err == nil {
 					err = h.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
-						_, err := h.client.Keep(t.Context(), k, h.head, "test")
-						return err
+						return h.client.KeepAll(t.Context(), k, []change.Head{h.head}, mend.KeptAsked, false, func(int, mend.Kept) {})
 					})
 				}
 				if err != nil {

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -45,50 +46,29 @@ func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) erro
 	return err
 }
 
-// Keep durably stores in k a copy of a session of [Store.Sessions], unless the latest copy is equal. why is the
-// reason for the copy. The error wraps [errors.ErrUnsupported] if the session has no copy of its own, such as a
-// subagent's, and [keep.ErrNothing] if it has no message.
-func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
-	r := c.readCopy(ctx, head)
-	if r.err != nil {
-		return keep.Saved{}, r.err
-	}
-	saved, err := c.add(ctx, k, r, why)
-	if err == nil {
-		err = k.Flush()
-	}
-	return saved, err
-}
-
-// A readCopy is a session that was read to be copied.
-type readCopy struct {
-	head   change.Head
-	copied agent.Copy
-	err    error
-}
-
 // KeptAsked is the reason for a copy that the user asked for. With it, [Store.KeepAll] reads named sessions even if
 // their stamps are unchanged.
 const KeptAsked = "keep"
 
-func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {
+// readCopy reads a session to copy it. If a later change may leave the same stamp, the copy has none.
+func (c *Store) readCopy(ctx context.Context, head change.Head) (agent.Copy, error) {
 	began := c.clock()
 	copied, err := c.store.Copy(ctx, head)
 	if !copied.Stamp.Distinct(began) {
-		copied.Stamp = change.Stamp{} // a later change may leave the same stamp
+		copied.Stamp = change.Stamp{}
 	}
-	return readCopy{head, copied, err}
+	return copied, err
 }
 
-// add stores a copy of a session that was read.
-func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
+// add stores a copy of a session.
+func (c *Store) add(ctx context.Context, k *keep.Keep, head change.Head, copied *agent.Copy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
-		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
-		Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated, Why: why,
-		Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
+		Agent: c.agent, Store: c.ID(), Session: head.ID, Ref: head.Ref, Title: head.Title, Folder: head.Directory,
+		Parent: head.Parent, Updated: head.Updated, Why: why,
+		Messages: copied.Messages, First: copied.First, Unread: copied.UnreadText(), Stamp: copied.Stamp.Sum,
 	}, func(yield func(*change.Record) bool) {
-		for i := range r.copied.Records {
-			if !yield(&r.copied.Records[i]) {
+		for i := range copied.Records {
+			if !yield(&copied.Records[i]) {
 				return
 			}
 		}
@@ -117,12 +97,13 @@ type Kept struct {
 	Session change.Head
 	Saved   keep.Saved
 	Same    bool  // unchanged since its last copy
-	None    error // why it has no copy of its own: see [Store.Keep]
+	None    error // why it has no copy of its own: [errors.ErrUnsupported], as for a subagent's, or [keep.ErrNothing]: no message
 	Err     error
 }
 
-// KeepAll yields the outcome of copying the sessions; nil means all sessions of the store. Sessions and stores that
-// have not changed since the last copy are not read. With dry it writes nothing, and reads no session. The error is
+// KeepAll durably stores copies of the sessions in k, unless the latest copy is equal, and yields the outcomes; nil means
+// all sessions of the store. why is the reason for the copies. Sessions that have not changed since the last copy are not
+// read. With dry it writes nothing, and reads no session. The error is
 // about the list or the copies; in the second case, copies of earlier sessions may be missing. An Err without a session
 // means that the list may be incomplete.
 func (c *Store) KeepAll(
@@ -139,44 +120,60 @@ func (c *Store) KeepAll(
 	if err := c.checkListed(stray); whole && err != nil {
 		yield(len(heads)+len(stray), Kept{Err: err})
 	}
-	id := c.ID()
-	stamps := make([][32]byte, len(heads)) // stamps of the latest copies; zero: read the session in any case
-	for i, head := range heads {
-		last, _, err := k.Latest(id, head.ID, head.Ref)
+	for _, head := range heads {
+		last, _, err := k.Latest(c.ID(), head.ID, head.Ref)
 		if err != nil {
 			return err
 		}
-		if asked := !whole && why == KeptAsked; dry || !asked && last.Unread == "" {
-			stamps[i] = last.Stamp
+		s := Kept{Session: head}
+		asked := !whole && why == KeptAsked
+		switch mayBeSame := dry || !asked && last.Unread == ""; {
+		case mayBeSame && c.hasStamp(ctx, head, last.Stamp):
+			s.Same = true
+		case !dry:
+			s, err = c.keepOne(ctx, k, head, why)
+		case c.store.CopyOwner(head) != "":
+			s.None = errors.ErrUnsupported
 		}
-	}
-	for i, head := range heads {
-		r := c.readChanged(ctx, head, stamps[i], dry)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		s := Kept{Session: r.head, Err: r.err}
-		switch {
-		case errors.Is(r.err, errSame):
-			s.Same, s.Err = true, nil
-		case r.err == nil && !dry:
-			if s.Saved, s.Err = c.add(ctx, k, r, why); s.Err != nil && !errors.Is(s.Err, keep.ErrNothing) {
-				return s.Err
-			}
-			s.Same = s.Err == nil && !s.Saved.New
-		}
-		if errors.Is(s.Err, keep.ErrNothing) && len(r.copied.Unread) > 0 {
-			s.Err = errors.New(r.copied.UnreadText())
-		}
-		if errors.Is(s.Err, keep.ErrNothing) || errors.Is(s.Err, errors.ErrUnsupported) {
-			s.None, s.Err = s.Err, nil
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return err
 		}
 		yield(len(heads), s)
 	}
-	if ctx.Err() != nil || dry {
-		return ctx.Err()
+	if dry {
+		return nil
 	}
 	return k.Flush()
+}
+
+// keepOne copies one session for [Store.KeepAll]. The error is about the file of the copies.
+func (c *Store) keepOne(ctx context.Context, k *keep.Keep, head change.Head, why string) (Kept, error) {
+	s := Kept{Session: head}
+	copied, err := c.readCopy(ctx, head)
+	if err == nil {
+		s.Saved, err = c.add(ctx, k, head, &copied, why)
+		if err != nil && !errors.Is(err, keep.ErrNothing) {
+			return s, err
+		}
+	}
+	switch {
+	case errors.Is(err, keep.ErrNothing) && len(copied.Unread) > 0:
+		s.Err = errors.New(copied.UnreadText())
+	case errors.Is(err, keep.ErrNothing), errors.Is(err, errors.ErrUnsupported):
+		s.None = err
+	default:
+		s.Err, s.Same = err, err == nil && !s.Saved.New
+	}
+	return s, nil
+}
+
+// hasStamp reports whether a session has that stamp now; false for the zero stamp.
+func (c *Store) hasStamp(ctx context.Context, head change.Head, stamp [32]byte) bool {
+	if stamp == ([32]byte{}) {
+		return false
+	}
+	now, err := c.store.Stamp(ctx, head)
+	return err == nil && now.Sum == stamp
 }
 
 // splitStray splits a list into sessions and entries that are not sessions.
@@ -189,23 +186,4 @@ func splitStray(all []change.Head) (sessions, stray []change.Head) {
 		}
 	}
 	return sessions, stray
-}
-
-// errSame means that a session has the stamp of its last copy.
-var errSame = errors.New("it has not changed")
-
-// readChanged reads a session unless its stamp is the one of its latest copy.
-func (c *Store) readChanged(ctx context.Context, head change.Head, stamp [32]byte, dry bool) readCopy {
-	if stamp != [32]byte{} {
-		if now, err := c.store.Stamp(ctx, head); err == nil && now.Sum == stamp {
-			return readCopy{head: head, err: errSame}
-		}
-	}
-	switch {
-	case !dry:
-		return c.readCopy(ctx, head)
-	case c.store.CopyOwner(head) != "":
-		return readCopy{head: head, err: errors.ErrUnsupported}
-	}
-	return readCopy{head: head}
 }

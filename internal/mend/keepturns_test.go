@@ -155,9 +155,11 @@ func TestKeptTurns(t *testing.T) {
 					current.ops = append(current.ops, change.Op{Ref: whole.Records[i].Ref, Post: change.ImageOf(&whole.Records[i])})
 				}
 				err = m.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
-					saved, err := m.client.Keep(t.Context(), k, head, why)
-					current.state = saved.State
-					return err
+					return m.client.KeepAll(t.Context(), k, []change.Head{head}, why, false, func(_ int, s mend.Kept) {
+						if current.state = s.Saved.State; s.Err != nil {
+							t.Error(s.Err)
+						}
+					})
 				})
 				if err != nil {
 					t.Fatal(err)

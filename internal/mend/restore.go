@@ -361,10 +361,8 @@ type current struct {
 // presentContent returns the present content of a session. It reads the session only if it has changed since its last
 // copy.
 func (c *Store) presentContent(ctx context.Context, head change.Head, states []keep.State) (current, error) {
-	if len(states) > 0 && states[0].Stamp != [32]byte{} {
-		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
-			return current{State: states[0], same: true}, nil
-		}
+	if len(states) > 0 && c.hasStamp(ctx, head, states[0].Stamp) {
+		return current{State: states[0], same: true}, nil
 	}
 	now, err := c.store.Copy(ctx, head)
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -103,8 +103,11 @@ func (b *lossBench) keep() {
 	head, err := b.client.Session(b.t.Context(), b.session)
 	if err == nil {
 		err = b.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
-			_, err := b.client.Keep(b.t.Context(), k, head, "test")
-			return err
+			return b.client.KeepAll(b.t.Context(), k, []change.Head{head}, mend.KeptAsked, false, func(_ int, s mend.Kept) {
+				if s.Err != nil {
+					b.t.Fatal(s.Err)
+				}
+			})
 		})
 	}
 	if err != nil {
