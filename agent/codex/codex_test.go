@@ -248,6 +248,21 @@ func TestErrorIndex(t *testing.T) {
 	}
 }
 
+// TestConflictedCopy: a copy beside the rollout, as a sync tool makes it, is not a session. If it is all that is left, it is.
+func TestConflictedCopy(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	h.Write(strings.Replace(fixture.File, ".jsonl", " (conflicted copy 2026-12-01).jsonl", 1), testdata.Codex)
+	c := open(t, h, t.TempDir())
+	if got := predictFate(t, c, session(t, c)); got != "alive" {
+		t.Errorf("with a copy the session is %s", got)
+	}
+	must(t, os.Remove(h.Rollout()))
+	r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
+	if err != nil || len(r.Plan.Ops) == 0 {
+		t.Errorf("the repair of the copy alone has %d ops, error %v", len(r.Plan.Ops), err)
+	}
+}
+
 // TestLock: mend changes nothing while a process holds the lock of the session.
 func TestLock(t *testing.T) {
 	h := fixture.NewHome(t, "")

@@ -63,7 +63,18 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 			return nil, err
 		}
 	}
-	return heads, nil
+	named := map[string]bool{}
+	for _, h := range heads {
+		named[h.ID] = named[h.ID] || hasName(h)
+	}
+	// A file of another name is a copy that a sync tool made, if the session also has its own. Codex ignores it.
+	return slices.DeleteFunc(heads, func(h change.Head) bool { return named[h.ID] && !hasName(h) }), nil
+}
+
+// hasName reports whether the rollout of a session has the name by which Codex finds it.
+func hasName(h change.Head) bool {
+	p, _ := rollout.PathOf(h.Ref)
+	return rollout.NameID(p) == h.ID
 }
 
 func (s *store) list(ctx context.Context, parent *safedir.Dir, folder string, heads *[]change.Head) error {
