@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -83,7 +82,7 @@ func newVerifier(j *Journal, head string) *verifier {
 func (v *verifier) run() error {
 	for _, check := range []func() error{
 		func() error { return v.s.CheckStructure(buckets) },
-		v.checkMeta, v.checkChain, v.checkIndexCounts, v.checkEntries, v.checkRefs, v.checkBlobs,
+		v.checkMeta, v.checkChain, v.checkIndexes, v.checkEntries, v.checkRefs, v.checkBlobs,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -237,15 +236,20 @@ func (v *verifier) requireKey(bucket string, key []byte) error {
 	return err
 }
 
-// checkIndexCounts checks that the derived buckets have no other keys.
-func (v *verifier) checkIndexCounts() error {
+// checkIndexes checks that the derived buckets have no other keys.
+func (v *verifier) checkIndexes() error {
 	v.wantKeys[bucketPending] = len(v.pending)
 	for entry := range v.pending {
 		if err := v.requireKey(bucketPending, boltfile.U64(entry)); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{bucketPending, bucketEntries, bucketBySession} {
+	return v.checkCounts(bucketPending, bucketEntries, bucketBySession)
+}
+
+// checkCounts checks that the buckets have as many keys as were found to be needed.
+func (v *verifier) checkCounts(buckets ...string) error {
+	for _, name := range buckets {
 		n, err := v.s.Count(name)
 		if err != nil {
 			return err
@@ -295,34 +299,60 @@ func (v *verifier) checkRefs() error {
 		return damageError("entry %d is being staged, want %d", v.staging, n)
 	}
 	var last blobID
+	keys, isRead := 0, false // of the blob last
 	err := v.s.Scan(bucketRefs, nil, nil, func(it boltfile.Item) error {
 		r, entry, err := splitRef(it.Key)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = it.Open(bucketRefs)
 		}
-		if _, err := it.Open(bucketRefs); err != nil {
-			return err
+		if err == nil && r != last {
+			last, isRead = r, false
+			keys, err = v.countChunks(r)
 		}
-		if v.isUnfinished(r, entry) {
-			return nil
+		if err != nil || v.isUnfinished(r, entry) {
+			return err
 		}
 		v.refCount--
-		if r == last {
+		if isRead {
 			return nil
 		}
-		last = r
-		size, err := v.s.CopyBlob(io.Discard, r.kind.bucket(), r.hash)
-		if err == nil && r.kind == blobImage {
-			v.report.Images++
-			v.report.Bytes += int64(size)
-		}
-		return err
+		isRead = true
+		return v.readBlob(r, keys)
 	})
 	if err == nil && v.refCount != 0 {
 		err = damageError("refs has %d keys too many", -v.refCount)
 	}
 	return err
 }
+
+// countChunks returns the number of keys of a blob. All of them are needed, because an entry refers to the blob.
+func (v *verifier) countChunks(id blobID) (n int, err error) {
+	err = v.s.Scan(id.kind.bucket(), id.hash[:], nil, func(boltfile.Item) error {
+		n++
+		return nil
+	})
+	v.wantKeys[id.kind.bucket()] += n
+	return n, err
+}
+
+// readBlob checks the content of a blob, and that it has no other keys.
+func (v *verifier) readBlob(id blobID, keys int) error {
+	size, err := v.s.CopyBlob(io.Discard, id.kind.bucket(), id.hash)
+	if err != nil {
+		return err
+	}
+	if want := boltfile.ChunkCount(size); uint64(keys) != want {
+		return damageError("%s %v has %d chunks, want %d", id.kind.bucket(), id.hash, keys, want)
+	}
+	if id.kind == blobImage {
+		v.report.Images++
+		v.report.Bytes += int64(size)
+	}
+	return nil
+}
+
+// checkBlobs checks that an entry refers to every blob.
+func (v *verifier) checkBlobs() error { return v.checkCounts(bucketImages, bucketOps, bucketTexts) }
 
 // isUnfinished reports whether interrupted work has yet to remove the reference.
 func (v *verifier) isUnfinished(id blobID, entry uint64) bool {
@@ -333,55 +363,4 @@ func (v *verifier) isUnfinished(id blobID, entry uint64) bool {
 		return false
 	}
 	return id.kind == blobImage || id.kind == blobText && v.erasing.Kind == kindForget
-}
-
-// checkBlobs checks that every blob is needed and has no superfluous chunks.
-func (v *verifier) checkBlobs() error {
-	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
-		var last []byte
-		var left uint64
-		err := v.s.Scan(kind.bucket(), nil, nil, func(it boltfile.Item) error {
-			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
-				return damageError("%s has a key %x", kind.bucket(), it.Key)
-			}
-			id := blobID{kind: kind, hash: hash(it.Key)}
-			needed, staged, err := v.isNeeded(id)
-			switch {
-			case err != nil:
-				return err
-			case !needed:
-				return damageError("%s %v is needed by no entry", kind.bucket(), id.hash)
-			case staged:
-				return nil
-			}
-			if len(it.Key) == len(hash{}) { // the key that completes a blob: checkRefs has read its chunks
-				head, err := it.Open(kind.bucket())
-				last, left = it.Key, boltfile.ChunkCount(boltfile.BlobSize(head))-1
-				return err
-			}
-			if !bytes.Equal(last, id.hash[:]) || left == 0 {
-				return damageError("%s has a chunk %x too many", kind.bucket(), it.Key)
-			}
-			left--
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isNeeded reports whether an entry needs the blob, and whether only an entry that is being staged does.
-func (v *verifier) isNeeded(id blobID) (needed, staged bool, err error) {
-	staged = true
-	err = v.s.Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
-		_, entry, err := splitRef(it.Key)
-		needed = true
-		if staged = staged && entry == v.staging; !staged {
-			return boltfile.ErrStop
-		}
-		return err
-	})
-	return needed, staged, err
 }
