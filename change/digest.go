@@ -28,16 +28,15 @@ func InfosOf(ops []Op) []OpInfo {
 // SHA256:SIZE:MODE of its image: hexadecimal, decimal, and the bits of [io/fs.FileMode] in decimal,
 // 0 for a row. Frozen.
 func PlanDigest(ops []OpInfo) string {
-	keys, order := make([]string, len(ops)), make([]int, len(ops))
+	lines := make([]string, len(ops))
 	for i, o := range ops {
-		keys[i], order[i] = Key(o.Ref), i
+		lines[i] = Key(o.Ref) + " " + o.Pre.text() + " " + o.Post.text() + "\n"
 	}
-	// Sorting the keys sorts the lines: no two keys are equal, and each byte of a key is greater than a space.
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
+	slices.Sort(lines)
 	sum := sha256.New()
 	sum.Write([]byte("mend plan 1\n"))
-	for _, i := range order {
-		sum.Write([]byte(keys[i] + " " + ops[i].Pre.text() + " " + ops[i].Post.text() + "\n"))
+	for _, line := range lines {
+		sum.Write([]byte(line))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

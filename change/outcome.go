@@ -1,11 +1,5 @@
 package change
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-)
-
 // Staged is the result of a store's Prepare: everything that Commit, Settle and Discard need, also in another
 // process after a crash.
 type Staged struct {
@@ -53,40 +47,3 @@ type Conflict struct {
 	Why   string
 	Later []string // ids of later changes in force that caused the conflict, newest first
 }
-
-// A ConflictError means that records hold other content than a plan expects. The store is unchanged, or was
-// restored.
-type ConflictError struct {
-	Conflicts []Conflict
-}
-
-func (e *ConflictError) Error() string {
-	if len(e.Conflicts) == 0 {
-		return "the store was changed meanwhile"
-	}
-	var b strings.Builder
-	c := e.Conflicts[0]
-	fmt.Fprintf(&b, "%s %s: %s", c.Ref.Kind, c.Ref, c.Why)
-	if n := len(e.Conflicts) - 1; n > 0 {
-		fmt.Fprintf(&b, " (and %d more)", n)
-	}
-	return b.String()
-}
-
-// A LinkedError means that a record's file must not be replaced because it has several hard links, or cannot
-// be replaced because the user lacks the rights. Nothing was changed.
-type LinkedError struct {
-	Ref Ref
-	Why string // also explains what the user can do
-}
-
-func (e *LinkedError) Error() string {
-	return fmt.Sprintf("%v %s cannot be changed: %s", e.Ref.Kind, e.Ref, e.Why)
-}
-
-// ErrInUse means that a process has the record in memory, so it must not be replaced. Nothing was changed.
-var ErrInUse = errors.New("a running process uses this session")
-
-// ErrLocked means that another program held the lock of a database for longer than mend waits. Nothing was
-// changed.
-var ErrLocked = errors.New("the database is locked by another program")
