@@ -61,7 +61,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	}
 	defer root.Close()
 	for _, p := range slices.Sorted(maps.Keys(byPath)) {
-		why, err := whyLocked(root, p)
+		why, err := root.WriteProblem(p) // an append needs the right to write, its undo the rights to replace
 		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return fmt.Errorf("looking at %s: %w", p, err)
 		}
@@ -72,17 +72,6 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 		}
 	}
 	return nil
-}
-
-// whyLocked explains why the transcript at a path below the root cannot be changed, or why a change of it could not be
-// undone, and what the user can do; "" if both are possible. An append needs the right to write to the file. Its undo
-// replaces the file, so it needs the rights to replace it and to stage another one.
-func whyLocked(root *safedir.Dir, p string) (string, error) {
-	why, err := root.LinkProblem(p)
-	if err != nil || why != "" {
-		return why, err
-	}
-	return root.WriteProblem(p)
 }
 
 // readTranscript reads the records of one transcript into images.

@@ -139,40 +139,38 @@ func Moves(ops []change.Op) bool {
 	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Post == nil && created[o.Ref.WithoutProject()] })
 }
 
-// relations are the messages and parts of the stored session, and what ops do to them.
+// relations say which parents and children records have once ops are applied.
 type relations struct {
-	gone     bool // the session does not exist, and ops do not create it
-	messages map[string]bool
-	parts    map[string][]change.Ref // by message
-	written  map[string]bool         // messages that ops create or replace
-	deleted  map[change.Ref]bool
+	gone       bool            // the session does not exist, and ops do not create it
+	messages   map[string]bool // stored, or written by ops
+	otherParts map[string]bool // messages with parts that ops do not delete
 	// arrivals has the missing records that ops create, without their project. If another program has moved such a record
 	// to a third project, creating it would leave it in two.
 	arrivals map[change.Ref]bool
 }
 
 func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) relations {
-	r := relations{current == nil, map[string]bool{}, map[string][]change.Ref{}, map[string]bool{}, map[change.Ref]bool{}, map[change.Ref]bool{}}
-	for _, ref := range current {
-		switch ref.Kind {
-		case change.KindMessage:
-			r.messages[ref.Message] = true
-		case change.KindPart:
-			r.parts[ref.Message] = append(r.parts[ref.Message], ref)
-		default:
-		}
-	}
+	r := relations{current == nil, map[string]bool{}, map[string]bool{}, map[change.Ref]bool{}}
+	deleted := map[change.Ref]bool{}
 	for i, o := range ops {
 		switch {
 		case o.Post == nil:
-			r.deleted[o.Ref] = true
+			deleted[o.Ref] = true
 		case o.Ref.Kind == change.KindSession:
 			r.gone = false
 		case o.Ref.Kind == change.KindMessage:
-			r.written[o.Ref.Message] = true
+			r.messages[o.Ref.Message] = true
 		}
 		if o.Pre == nil && o.Post != nil && now[i] == nil {
 			r.arrivals[o.Ref.WithoutProject()] = true
+		}
+	}
+	for _, ref := range current {
+		switch {
+		case ref.Kind == change.KindMessage:
+			r.messages[ref.Message] = true
+		case ref.Kind == change.KindPart && !deleted[ref]:
+			r.otherParts[ref.Message] = true
 		}
 	}
 	return r
@@ -183,17 +181,12 @@ func (r relations) conflict(o change.Op) string {
 	switch {
 	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && !o.Ref.Kind.WholeFiles():
 		return "its session was deleted"
-	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !r.written[o.Ref.Message]:
+	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message]:
 		return "its message was deleted"
-	case o.Post == nil && o.Ref.Kind == change.KindMessage && r.hasOtherParts(o.Ref.Message):
+	case o.Post == nil && o.Ref.Kind == change.KindMessage && r.otherParts[o.Ref.Message]:
 		return "it got parts after the repair"
 	}
 	return ""
-}
-
-// hasOtherParts reports whether the message has a part that ops do not delete.
-func (r relations) hasOtherParts(message string) bool {
-	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool { return !r.deleted[ref] })
 }
 
 // AddColumns returns ops with rows that have all columns of the rows in now: a column that the agent has added since

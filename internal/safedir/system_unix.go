@@ -30,7 +30,7 @@ func newEntry(info fs.FileInfo) Entry {
 
 // WriteProblem explains why this process cannot write to the file at a path below the folder, or cannot
 // replace it by a file staged in the folder, and what the user can do; "" if it can do both, or the
-// file does not exist.
+// file does not exist. It includes [Dir.LinkProblem].
 func (d *Dir) WriteProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	if IsMissing(err) {
@@ -42,8 +42,8 @@ func (d *Dir) WriteProblem(below string) (string, error) {
 	defer parent.Close()
 	name := path.Base(below)
 	e, err := parent.Stat(name)
-	if err != nil || !e.IsFile() {
-		return "", err
+	if why := e.LinkProblem(below); err != nil || !e.IsFile() || why != "" {
+		return why, err
 	}
 	if uid := os.Geteuid(); uid != 0 && uid != e.Owner.UID {
 		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, ownfile.Quote("./"+below)), nil
