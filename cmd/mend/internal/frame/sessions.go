@@ -210,25 +210,37 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 	if !slices.ContainsFunc(found, func(s NamedSession) bool { return s.ID != found[0].ID }) {
 		err = fail.WithHint(err, sameIDHint(found))
 	}
-	if env.JSON {
+	switch {
+	case env.JSON:
+		return NamedSession{}, err
+	case !env.CanAsk:
+		listAmbiguous(env.Terminal, sessionRows(env, found, heads))
 		return NamedSession{}, err
 	}
+	return pickSession(ctx, env, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), found, heads)
+}
+
+// pickSession lets the user pick one of the sessions. all are the sessions among which the ids in the list must be
+// unambiguous.
+func pickSession(ctx context.Context, env *Env, question string, found []NamedSession, all []change.Head) (NamedSession, error) {
+	i, err := env.Pick(ctx, question, sessionRows(env, found, all))
+	if err != nil {
+		return NamedSession{}, err
+	}
+	return found[i], nil
+}
+
+// sessionRows sorts the sessions of this folder first, and returns a row for each, with the agent if there are several.
+func sessionRows(env *Env, found []NamedSession, all []change.Head) [][]any {
 	here := mend.Here(headsOf(found), show.WorkingFolder())
 	request.MoveFirst(found, func(s NamedSession) bool { return here(s.Head) })
-	rows := show.SessionRows(env.Terminal, headsOf(found), heads)
+	rows := show.SessionRows(env.Terminal, headsOf(found), all)
 	if slices.ContainsFunc(found, func(s NamedSession) bool { return s.StoreID.Agent != found[0].StoreID.Agent }) {
 		for i, s := range found {
 			rows[i] = slices.Insert(rows[i], 1, any(agents.Title(s.StoreID)))
 		}
 	}
-	if !env.CanAsk {
-		listAmbiguous(env.Terminal, rows)
-		return NamedSession{}, err
-	}
-	if i, err = env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), rows); err != nil {
-		return NamedSession{}, err
-	}
-	return found[i], nil
+	return rows
 }
 
 // sameIDHint returns what to do about sessions with the same id.
@@ -283,13 +295,7 @@ func oneSession(ctx context.Context, env *Env, names []string, verb string) (Nam
 	case len(all) == 0:
 		return NamedSession{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
-	here := mend.Here(headsOf(all), show.WorkingFolder())
-	request.MoveFirst(all, func(s NamedSession) bool { return here(s.Head) })
-	i, err := env.Pick(ctx, "Which session?", show.SessionRows(env.Terminal, headsOf(all), headsOf(all)))
-	if err != nil {
-		return NamedSession{}, err
-	}
-	return all[i], nil
+	return pickSession(ctx, env, "Which session?", all, headsOf(all))
 }
 
 // OpenSession returns the session that the user names or picks, and its store, which it prepares for the verb as

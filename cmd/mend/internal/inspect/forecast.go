@@ -79,9 +79,9 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 	return nil
 }
 
-// violations are the violations of a request by position, with the texts of the findings.
+// violations prints the violations of a request, with the texts of the findings.
 type violations struct {
-	at  map[[2]int][]request.Violation
+	at  map[[2]int][]request.Violation // by position
 	why map[rule]string
 }
 
@@ -102,24 +102,18 @@ func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
 	return vs
 }
 
-// print prints the violations at a position of the request, with the texts of their findings.
+// print prints the violations at a position, each with the finding at its record, or else a finding of the same rule.
 func (vs violations) print(t *term.Terminal, n, m int) {
 	for _, v := range vs.at[[2]int{n, m}] {
 		t.SayAt(4, "%s %s %s", term.Bad("▲ "+v.Rule), v.Message, term.Faint(strings.Join(violationRecords(v), " ")))
-		if why := vs.reason(v); why != "" {
+		why := vs.why[rule{code: v.Rule}]
+		for _, ref := range slices.Backward(v.Refs) {
+			why = cmp.Or(vs.why[rule{v.Rule, ref}], why)
+		}
+		if why != "" {
 			t.SayAt(6, "%s", why)
 		}
 	}
-}
-
-// reason returns the text of a violation's finding, or else the text of a finding with the same rule at another record.
-func (vs violations) reason(v request.Violation) string {
-	for _, ref := range v.Refs {
-		if why := vs.why[rule{v.Rule, ref}]; why != "" {
-			return why
-		}
-	}
-	return vs.why[rule{code: v.Rule}]
 }
 
 // blockLine returns b, block m of its turn, on one line with at most n characters of its text.

@@ -87,25 +87,38 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 	return nil
 }
 
-// reportSession collects the content of a report about a session and its planned repair.
+// reportSession collects the content of a report: the findings about a session, its next request and its planned repair.
 func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
-	s, err := examineForReport(ctx, env, c, head)
+	commit, _ := frame.BuildCommit()
+	s := report.Source{
+		Program: fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Agent:   agentText(c), Layout: c.ID().Kind, Head: head,
+	}
+	f, err := c.ScanOne(ctx, head)
 	if err != nil {
 		return s, err
+	}
+	s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
+	if forecast, err := c.Forecast(ctx, head); err != nil {
+		s.NoRequest = err.Error()
+	} else {
+		s.Request, s.Violations, s.Thinking = &forecast.Request, forecast.Violations, forecast.Thinking
+		s.Provider, s.Turn, s.Block = forecast.Provider, forecast.Place.Turn, forecast.Place.Block
 	}
 	r, err := c.ProposeRepair(ctx, head, repair.Request{Latent: !show.HasBroken(s.Diagnoses), Force: true})
 	if err != nil {
 		return s, err
 	}
 	s.Fixed, s.Remaining, s.Ops = r.Fixed, r.Remaining, r.Plan.Ops
+	if len(r.Plan.Ops) == 0 {
+		s.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
+		return s, nil
+	}
 	s.Proof = []string{
 		"After the repair it " + show.ProvenText(agents.Title(c.ID()), []show.Proposal{{Head: head, Result: r}}) + ".",
 		"mend applied the repair to a copy, built the next request again in every setting, and found no new problem.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
-	}
-	if len(r.Plan.Ops) == 0 {
-		s.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
 	}
 	return s, nil
 }
@@ -122,29 +135,6 @@ func agentText(c *mend.Store) string {
 		text += ", checked as " + v.Profile + " builds requests"
 	}
 	return text
-}
-
-// examineForReport collects the findings about a session, and its next request.
-func examineForReport(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
-	s := report.Source{Program: programText(env), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
-	f, err := c.ScanOne(ctx, head)
-	if err != nil {
-		return s, err
-	}
-	s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
-	forecast, err := c.Forecast(ctx, head)
-	if err != nil {
-		s.NoRequest = err.Error()
-		return s, nil
-	}
-	s.Request, s.Violations, s.Thinking = &forecast.Request, forecast.Violations, forecast.Thinking
-	s.Provider, s.Turn, s.Block = forecast.Provider, forecast.Place.Turn, forecast.Place.Block
-	return s, nil
-}
-
-func programText(env *frame.Env) string {
-	commit, _ := frame.BuildCommit()
-	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // countSeverities counts findings by severity: "2 broken, 1 at risk, 0 lost, 0 notes".
