@@ -90,28 +90,18 @@ func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error
 // withoutCommands returns the list of an event's hooks without the chosen commands, and without hooks that become
 // empty.
 func withoutCommands(list []byte, isCommand func(raw []byte) bool) []byte {
-	if groups, ok := jsonedit.Elements(list); !ok || len(groups) == 0 {
-		return list
-	}
-	edited := jsonedit.EditElements(list, func(group []byte) []byte {
-		all, _ := jsonedit.Elements(group, "hooks")
-		if !slices.ContainsFunc(all, func(raw []byte) bool { return !isCommand(raw) }) {
+	return jsonedit.EditElements(list, func(group []byte) []byte {
+		hooks, _ := jsonedit.Get(group, "hooks")
+		all, _ := jsonedit.Elements(hooks)
+		switch left := slices.DeleteFunc(slices.Clone(all), isCommand); len(left) {
+		case len(all):
 			return group
+		case 0:
+			return nil
 		}
-		rest, err := jsonedit.RemoveElements(group, isCommand, "hooks")
-		if err != nil {
-			return group
-		}
-		return rest
+		edited, _ := jsonedit.Set(group, jsonedit.RemoveElements(hooks, isCommand), "hooks") // it is an object
+		return edited
 	})
-	edited, err := jsonedit.RemoveElements(edited, func(group []byte) bool {
-		all, _ := jsonedit.Elements(group, "hooks")
-		return slices.ContainsFunc(all, isCommand)
-	})
-	if err != nil {
-		return list
-	}
-	return edited
 }
 
 // Commands returns the commands of all hooks in a file of settings.

@@ -167,36 +167,28 @@ func EditMembers(data []byte, edit func(name string, raw []byte) (edited []byte,
 	}), nil
 }
 
-// EditElements returns the list in data with every element replaced by the result of edit. Every other byte is
-// unchanged. It returns a copy of data if that is not a list. raw aliases data.
+// EditElements returns the list in data with every element replaced by the result of edit, and without the elements for
+// which it returns nil. Every other byte is as after [Set] and [Remove]. It returns a copy of data if that is not a
+// list. raw aliases data.
 func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	list := Parse(data)
 	if list.Kind() != '[' {
 		return bytes.Clone(data)
 	}
-	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
+	return list.edit(func(_ string, e Value) ([]byte, bool) {
+		edited := edit(e.Raw())
+		return edited, edited != nil
+	})
 }
 
-// RemoveElements removes from the list at path the elements that drop accepts. Without a path, data itself is the
-// list. Only the commas and the white space around them change, too. It returns an error if there is no list at path.
-func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
-	list, name := Parse(data), ""
-	if len(path) > 0 || list.Kind() != '[' {
-		parent, err := findParent(data, path)
-		if err != nil {
-			return nil, err
+// RemoveElements is [EditElements] that only removes the elements that drop accepts.
+func RemoveElements(data []byte, drop func(raw []byte) bool) []byte {
+	return EditElements(data, func(raw []byte) []byte {
+		if drop(raw) {
+			return nil
 		}
-		name = path[len(path)-1]
-		list = parent.Get(name)
-	}
-	switch list.Kind() {
-	case 0:
-		return nil, fmt.Errorf("editing field %q: %w", name, errMissing)
-	case '[':
-		return list.edit(func(_ string, e Value) ([]byte, bool) { return e.Raw(), !drop(e.Raw()) }), nil
-	default:
-		return nil, fmt.Errorf("editing field %q: it is not a list", name)
-	}
+		return raw
+	})
 }
 
 var errMissing = errors.New("it is missing")

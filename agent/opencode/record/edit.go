@@ -34,7 +34,9 @@ func (p *Part) setData(data []byte, err error) error {
 // DropElements removes elements of a list of the part, like [jsonedit.RemoveElements], and decodes
 // the part again.
 func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
-	data, err := jsonedit.RemoveElements(p.Data, drop, path...)
+	data, err := jsonedit.Edit(p.Data, func(list []byte) ([]byte, error) {
+		return jsonedit.RemoveElements(list, drop), nil
+	}, path...)
 	return p.setData(data, err)
 }
 
