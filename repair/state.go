@@ -123,9 +123,6 @@ func NewTurns(q request.Request, refused []request.Violation) Turns {
 	return t
 }
 
-// Next returns the request, and its violations.
-func (t *Turns) Next() (request.Request, []request.Violation) { return t.request, t.refused }
-
 // Send implements [State]. It ignores the setting.
 func (t *Turns) Send(Setting) Sent {
 	return Sent{Request: t.request, Refused: t.refused, Findings: FindingsOf(t.request, t.refused)}

@@ -289,3 +289,12 @@ var HalfPair = FindBlocks(func(b *request.Block) bool { return b.HalfPair })
 // HalfPairInText is [HalfPair] for an API that accepts the input of a call as a text: escapes in that text are escaped
 // again.
 var HalfPairInText = FindBlocks(func(b *request.Block) bool { return b.HalfPair && b.Type != request.ToolUse })
+
+// ValidJSON returns the rule, with the given code, that the request has no half of a surrogate pair.
+func ValidJSON(code string, find Find) Rule {
+	return Rule{
+		Code: code, Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "The request body is not valid JSON: no low surrogate in string",
+		Words: []string{"surrogate in string"}, Kind: &InvalidUnicode, Find: find,
+	}
+}

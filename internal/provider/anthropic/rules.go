@@ -155,12 +155,7 @@ var rules = []provider.Rule{
 		Words: []string{"image dimensions exceed"},
 		Kind:  &provider.InvalidFile, Find: wideImage,
 	},
-	{
-		Code: "R27", Text: "the request is valid JSON: no half of a surrogate pair",
-		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []string{"surrogate in string"},
-		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
-	},
+	provider.ValidJSON("R27", provider.HalfPair),
 	{
 		Code: "R28", Text: "the conversation before a thinking block is the one it was created with (models from 5.1 on)",
 		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different " +

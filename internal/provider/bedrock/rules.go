@@ -61,12 +61,7 @@ var rules = []provider.Rule{
 		Error: "messages.N: The final block in an assistant message cannot be `thinking`.",
 		Find:  provider.ThinkingLast,
 	},
-	{
-		Code: "B12", Text: "the request is valid JSON: no half of a surrogate pair",
-		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []string{"surrogate in string"},
-		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
-	},
+	provider.ValidJSON("B12", provider.HalfPair),
 }
 
 // isBlank reports whether the block is a blank text, or a result with one.

@@ -87,12 +87,7 @@ var rules = []provider.Rule{
 		Words: []string{"'messages[ … content … string too long"},
 		Kind:  &provider.OutputTooLong, Find: provider.FindBlocks(provider.HasLongText),
 	},
-	{
-		Code: "C10", Text: "the request is valid JSON: no half of a surrogate pair",
-		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []string{"surrogate in string"},
-		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
-	},
+	provider.ValidJSON("C10", provider.HalfPairInText),
 	{
 		Code: "V1", Text: "an assistant message is not empty (Moonshot, Kimi, DeepSeek and others)",
 		Vendors: []string{Moonshot, DeepSeek},

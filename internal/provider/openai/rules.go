@@ -112,12 +112,7 @@ var rules = []provider.Rule{
 		Kind:  &provider.ReasoningAsText,
 		Find:  findItems(func(b *request.Block) bool { return b.IsThinking() && len(b.Content) > 0 }),
 	},
-	{
-		Code: "O15", Text: "the request is valid JSON: no half of a surrogate pair",
-		Error: "The request body is not valid JSON: no low surrogate in string",
-		Words: []string{"surrogate in string"},
-		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
-	},
+	provider.ValidJSON("O15", provider.HalfPairInText),
 }
 
 // callWithoutOutput checks O1.
