@@ -222,9 +222,12 @@ func (c *Case) isAsked(class Class) bool {
 // Describe returns the diagnosis of a finding, without a fix. WhyNot explains why there may be no fix.
 func (c *Case) Describe(f Finding) Diagnosis {
 	x := c.Rules.Fault(c, f)
-	d := x.Describe()
-	if d.Ref == (change.Ref{}) {
-		d.Ref = c.Session
+	d := Diagnosis{
+		Rule: x.Code, Class: x.Class, Tier: x.Tier, Severity: x.Severity, Ref: cmp.Or(x.Ref, c.Session),
+		Message: x.Ref.Message, Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Short: x.Short, Shown: x.Rule.Shown,
+	}
+	if x.Refusal != nil {
+		d.WhyNot = x.Refusal.Why
 	}
 	if f.Severity == Latent && !x.Rule.Asked { // the version in use works without a repair
 		d.Healed = x.Rule.Healed
@@ -322,8 +325,12 @@ func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
 		case v.Block != nil && v.Block.Source == nil:
 			continue // content that the agent adds
 		}
-		if v.Block != nil {
-			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
+		b := v.Block
+		if outer := q.BlockAt(v.N, v.M); outer != nil && outer.Ref() == f.Ref {
+			b = outer // v.Block may be inside a result
+		}
+		if b != nil {
+			f.Block, f.Detail = b.Index, fmt.Sprint(b.Index)
 		}
 		fs = append(fs, f)
 	}

@@ -195,12 +195,12 @@ func blockAndTurn(c *Case, e APIError) (block *request.Block, turn map[string]bo
 	if e.Index < 0 || e.Index >= len(q.Turns) {
 		return block, turn
 	}
-	at, blocks := e.Block, q.Turns[e.Index].Blocks
-	if len(blocks) == 1 {
+	at := e.Block
+	if len(q.Turns[e.Index].Blocks) == 1 {
 		at = 0
 	}
-	if at >= 0 && at < len(blocks) && blocks[at].Ref().Kind != 0 {
-		block = blocks[at]
+	if b := q.BlockAt(e.Index, at); b != nil && b.Source != nil {
+		block = b
 	}
 	for _, ref := range q.Turns[e.Index].Messages {
 		turn[ref.Message] = true

@@ -131,18 +131,6 @@ func (x *Fault) Fixes() []Fix {
 	return x.Rule.Fixes(x)
 }
 
-// Describe returns the diagnosis of the finding, without a fix.
-func (x *Fault) Describe() Diagnosis {
-	whyNot := x.Rule.NoFix
-	if x.Refusal != nil {
-		whyNot = x.Refusal.Why
-	}
-	return Diagnosis{
-		Rule: x.Code, Class: x.Class, Tier: x.Tier, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
-		Text: x.Text, Why: x.Why(), WhyNot: whyNot, Short: x.Short, Shown: x.Rule.Shown,
-	}
-}
-
 // Codes returns the codes of all rules of the table: its own, then the others.
 func (t *Rules) Codes() (codes []string) {
 	for _, r := range t.Own {

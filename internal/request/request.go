@@ -46,6 +46,14 @@ func (r Request) Blocks(yield func(*Block) bool) {
 	}
 }
 
+// BlockAt returns block m of turn n, or nil.
+func (r Request) BlockAt(n, m int) *Block {
+	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
+		return nil
+	}
+	return r.Turns[n].Blocks[m]
+}
+
 // A Turn is a message of the request, made of neighbouring messages of one role.
 type Turn struct {
 	Role   string

@@ -25,8 +25,10 @@ func (c *State) findRefusals() {
 		return
 	}
 	q, refused := c.Next()
-	for _, v := range refused {
-		c.findRefusal(q, v)
+	for _, f := range repair.FindingsOf(q, refused) {
+		if _, ok := repair.EngineRule(f.Code); ok && c.linked.Record(f.Ref.Message) != nil {
+			c.report(f)
+		}
 	}
 	blocks := c.sent(q)
 	c.checkSize(blocks)
@@ -69,26 +71,6 @@ func checkRules(q request.Request) (refused []request.Violation) {
 		refused = append(refused, r.Check(q, false)...)
 	}
 	return refused
-}
-
-func (c *State) findRefusal(q request.Request, v request.Violation) {
-	if len(v.Refs) == 0 {
-		return
-	}
-	r := c.linked.Record(v.Refs[0].Message)
-	if r == nil {
-		return
-	}
-	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Unknown: repair.IsNearUnknown(q, v)}
-	if v.M >= 0 && q.Turns[v.N].Blocks[v.M].Ref() == f.Ref {
-		f.Block = q.Turns[v.N].Blocks[v.M].Index
-	} else if v.Block != nil && v.Block.Ref() == f.Ref {
-		f.Block = v.Block.Index
-	}
-	f.Detail = fmt.Sprint(f.Block)
-	if _, ok := repair.EngineRule(f.Code); ok {
-		c.report(f)
-	}
 }
 
 // link returns the conversation with all breaks repaired, so that violations before a break are found
