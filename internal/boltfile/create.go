@@ -191,21 +191,21 @@ func (f *File) compareTemp() error {
 		return err
 	}
 	s, err := NewSnapshot(file, info.Size(), f.spec.Damaged)
-	if err == nil {
-		err = s.CheckStructure(f.spec.Buckets)
+	if err != nil {
+		return err
+	}
+	if err := s.CheckStructure(f.spec.Buckets); err != nil {
+		return err
 	}
 	for _, name := range f.spec.Buckets {
-		if err != nil {
+		want, err := f.Snap.Count(name)
+		got, errGot := s.Count(name)
+		if err := errors.Join(err, errGot); err != nil {
 			return err
 		}
-		var want, got int
-		want, err = f.Snap.Count(name)
-		if err == nil {
-			got, err = s.Count(name)
-		}
-		if err == nil && name != Meta && want != got {
-			err = fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, got, want)
+		if name != Meta && want != got {
+			return fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, got, want)
 		}
 	}
-	return err
+	return nil
 }

@@ -65,13 +65,10 @@ type scan struct {
 
 	widest      int // greatest number of columns of a row; a cell with more is not a row
 	ctx         context.Context
-	progress    func(done, total int64)
+	opt         Options
 	done, total int64
 	buf         payloadBuffer
 	vals        []Value
-	owners      map[string]Owner
-	onRow       func(t *Table, rowid int64, vals []Value)
-	noRow       func(t *Table, vals []Value) bool
 }
 
 type schemaRow struct {
@@ -81,7 +78,7 @@ type schemaRow struct {
 
 // Read reads all readable rows and writes them into a new database at path.
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
-	s := newScan(ctx, src, true, o.Progress)
+	s := newScan(ctx, src, true, o)
 	moment := s.moment
 	isForeign, err := s.isForeignWAL()
 	if err != nil {
@@ -89,7 +86,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	}
 	var foreign *file // reads the frames of a -wal that does not belong to the file
 	if isForeign {
-		foreign, s = s.file, newScan(ctx, src, false, o.Progress)
+		foreign, s = s.file, newScan(ctx, src, false, o)
 	}
 	whole := s.readSchema()
 	if s.header.UTF16 && len(s.schema) == 0 {
@@ -116,7 +113,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 			_ = db.Abandon()
 		}
 	}()
-	s.db, s.owners, s.onRow, s.noRow = db, o.Owners, o.Row, o.NoRow
+	s.db = db
 	for _, t := range db.tables {
 		s.widest = max(s.widest, len(t.cols))
 	}
@@ -135,8 +132,8 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	}, nil
 }
 
-func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, total int64)) *scan {
-	s := &scan{file: openFile(src, withWAL), suspects: map[uint32]*Table{}, widest: schemaColumns, ctx: ctx, progress: progress}
+func newScan(ctx context.Context, src Source, withWAL bool, o Options) *scan {
+	s := &scan{file: openFile(src, withWAL), suspects: map[uint32]*Table{}, widest: schemaColumns, ctx: ctx, opt: o}
 	s.total = int64(s.pages)
 	s.walk = newWalker(s.file, s.step)
 	return s
@@ -147,8 +144,8 @@ const schemaColumns = 5
 // step is called for every page read.
 func (s *scan) step() error {
 	s.done++
-	if s.done%256 == 0 && s.progress != nil {
-		s.progress(min(s.done, s.total)*int64(s.pageSize), s.total*int64(s.pageSize))
+	if s.done%256 == 0 && s.opt.Progress != nil {
+		s.opt.Progress(min(s.done, s.total)*int64(s.pageSize), s.total*int64(s.pageSize))
 	}
 	return s.ctx.Err()
 }
@@ -159,7 +156,7 @@ func (s *scan) isForeignWAL() (bool, error) {
 	if len(s.frames) == 0 || s.moment == Older {
 		return len(s.frames) > 0, nil
 	}
-	withWAL, noWAL := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
+	withWAL, noWAL := newScan(s.ctx, s.src, true, Options{}), newScan(s.ctx, s.src, false, Options{})
 	n, err := withWAL.countFaults()
 	if err != nil {
 		return false, err
@@ -171,7 +168,7 @@ func (s *scan) isForeignWAL() (bool, error) {
 	if n == 0 && same && s.moment != Later {
 		return false, nil
 	}
-	noWAL = newScan(s.ctx, s.src, false, nil)
+	noWAL = newScan(s.ctx, s.src, false, Options{})
 	n, err = noWAL.countFaults()
 	return n == 0, err
 }
@@ -181,7 +178,7 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 	buf := make([]byte, wal.pageSize)
 	pages := slices.Sorted(maps.Keys(wal.frames))
 	for _, t := range s.ownersFirst() {
-		if t.withoutRowid || s.owners[t.Name].Table == "" {
+		if t.withoutRowid || s.opt.Owners[t.Name].Table == "" {
 			continue
 		}
 		before := t.Rows
@@ -589,8 +586,8 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, inTree bool) error {
 		t.Refused = append(t.Refused, Refusal{rowid, t.known(vals), why})
 	default:
 		t.Rows++
-		if s.onRow != nil {
-			s.onRow(t, rowid, vals)
+		if s.opt.Row != nil {
+			s.opt.Row(t, rowid, vals)
 		}
 	}
 	if !t.withoutRowid {
@@ -730,7 +727,7 @@ func (s *scan) table(name string) *Table {
 
 // ownersOf returns the owner of a table, or else the tables that its foreign keys refer to.
 func (s *scan) ownersOf(t *Table) []Owner {
-	if o, ok := s.owners[t.Name]; ok {
+	if o, ok := s.opt.Owners[t.Name]; ok {
 		return []Owner{o}
 	}
 	return t.parents
@@ -788,7 +785,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.canHold(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.canHold(vals) || isEmpty(vals) || s.opt.NoRow != nil && s.opt.NoRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		return s.write(t, c.rowid, vals, false)
