@@ -78,7 +78,12 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	if err := c.checkForeignKeys(changes.checkedRows(), nil); err != nil {
 		return err
 	}
-	// 4. The -wal or -journal may be new, and the driver does not sync the folder
+	return s.commit(ctx, c, at)
+}
+
+// commit ends the transaction, and stores its progress in at.
+func (s *Store) commit(ctx context.Context, c *Conn, at *commitState) error {
+	// The -wal or -journal may be new, and the driver does not sync the folder
 	// (v0.35.6 syncs the file twice instead).
 	if err := s.step("sync folder"); err != nil {
 		return err
@@ -89,12 +94,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// 5. From here on the transaction must not be interrupted.
-	return s.commit(c, at)
-}
-
-// commit ends the transaction, and stores its progress in at.
-func (s *Store) commit(c *Conn, at *commitState) error {
+	// From here on the transaction must not be interrupted.
 	c.db.SetInterrupt(context.Background())
 	*at = commitSent
 	if err := s.step("commit"); err != nil {

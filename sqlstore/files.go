@@ -147,13 +147,12 @@ func mayBeDatabase(path string) bool {
 	if filepath.Ext(path) == ".db" || exists(path+"-wal") {
 		return true
 	}
-	f, err := openPlain(path)
+	f, size, err := openSized(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	return err == nil && salvage.HasPages(salvage.Source{DB: f, Size: info.Size()})
+	return salvage.HasPages(salvage.Source{DB: f, Size: size})
 }
 
 // checkJournal refuses a database whose -journal, at path, has an open or interrupted transaction: SQLite would have to
@@ -176,28 +175,31 @@ var suffixes = [...]string{"", "-wal", "-shm"}
 
 // SalvageSource opens the files of the database for reading. closeFiles closes them.
 func (s *Store) SalvageSource() (src salvage.Source, closeFiles func(), err error) {
-	db, err := openPlain(s.id.Root)
+	db, size, err := openSized(s.id.Root)
 	if err != nil {
 		return src, nil, err
 	}
-	closeFiles = func() { _ = db.Close() }
-	info, err := db.Stat()
-	if err != nil {
-		return src, nil, errors.Join(err, db.Close())
-	}
-	src.DB, src.Size = db, info.Size()
-	wal, err := openPlain(s.id.Root + "-wal")
+	src.DB, src.Size = db, size
+	wal, size, err := openSized(s.id.Root + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
-		return src, closeFiles, nil
+		return src, func() { _ = db.Close() }, nil
 	}
 	if err != nil {
 		return src, nil, errors.Join(err, db.Close())
 	}
-	closeFiles = func() { _, _ = db.Close(), wal.Close() }
-	if info, err = wal.Stat(); err != nil {
-		closeFiles()
-		return src, nil, err
+	src.WAL, src.WALSize = wal, size
+	return src, func() { _, _ = db.Close(), wal.Close() }, nil
+}
+
+// openSized opens a file of the database for reading, and returns its size.
+func openSized(path string) (*os.File, int64, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, 0, err
 	}
-	src.WAL, src.WALSize = wal, info.Size()
-	return src, closeFiles, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }

@@ -18,7 +18,6 @@ import (
 	"mend/change"
 	"mend/internal/aside"
 	"mend/internal/fail"
-	"mend/internal/ownfile"
 )
 
 // One op of [change.KindRows] moves many rows to an archive: its Pre is the list of the archive that has them, its Post
@@ -553,7 +552,16 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 	x.tried = true
 	err := x.CheckFree(ctx)
 	if err == nil {
-		err = x.write(ctx, func(c *Conn) error { return x.apply(ctx, c, &x.at) })
+		err = x.write(ctx, func(c *Conn) error {
+			change := x.insertRows
+			if x.remove {
+				change = x.removeRows
+			}
+			if err := change(ctx, c); err != nil {
+				return err
+			}
+			return x.commit(ctx, c, &x.at)
+		})
 	}
 	return err
 }
@@ -593,25 +601,6 @@ func (x *rowsChange) Outcome(_ context.Context, passed bool) (change.Outcome, er
 		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: why}}
 	}
 	return out, nil
-}
-
-// apply makes the change in the transaction of c, and commits it.
-func (x *rowsChange) apply(ctx context.Context, c *Conn, at *commitState) (err error) {
-	if x.remove {
-		err = x.removeRows(ctx, c)
-	} else {
-		err = x.insertRows(ctx, c)
-	}
-	if err == nil {
-		err = x.step("sync folder")
-	}
-	if err == nil {
-		err = ownfile.SyncDir(filepath.Dir(x.id.Root))
-	}
-	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return err
-	}
-	return x.commit(c, at)
 }
 
 func (x *rowsChange) conflict(format string, args ...any) error {
