@@ -35,19 +35,16 @@ func newDemo() *demoBackend {
 	return b
 }
 
-func (b *demoBackend) Conversation(context.Context, Session) ([]Item, error) {
-	return []Item{
-		{Who: "you", Line: Line{Text: "The login page shows nothing when the password is wrong. Please show an error below the field."}},
-		{Who: "OpenCode", Line: Line{Text: "thought: The form is probably in src/login.tsx. Let me read it before I change anything, and look for a test of it.", One: true, Style: Faint}},
-		{Who: "OpenCode", Line: Line{Text: "I read the form first, then I run its tests."}},
-		{Who: "OpenCode", Line: Line{Text: "▸ read (done)  src/login.tsx", One: true, Style: Faint}},
-		{Who: "OpenCode", Line: Line{Text: "▸ bash (failed)  npm test -- login", One: true}},
-		{Who: "OpenCode", Line: Line{Text: "One test fails already. I add the message."}},
-		{Who: "OpenCode", Line: Line{Text: "▸ edit (no result)  src/login.tsx", One: true}, Faults: []Fault{{
-			Broken: true, Why: "The tool call has no result, so the provider refuses the conversation.",
-			Fix: "fix: It ends with an error, as if you had cancelled it. Nothing is lost.",
-		}}},
-		{Who: "you", Line: Line{Text: "Is it done?"}},
+func (b *demoBackend) Conversation(context.Context, Session) ([]Line, error) {
+	input := func(t string) Line { return Line{Text: t, Style: Faint, Indent: 4, Most: 4} }
+	return []Line{
+		who("You"), text("The login page shows nothing when the password is wrong. Please show an error below the field."), {},
+		who("OpenCode"), text("I run the tests first."), text("**bash**"), input("command: npm test -- login"), input("FAIL login.test.tsx: 1 of 12"),
+		text("One test fails already. I add the message."),
+		{Head: "▲ ", Text: "The tool call has no result, so the provider refuses the conversation.", Style: Bad, Indent: 2, Mark: true},
+		{Text: "fix: It ends with an error, as if you had cancelled it. Nothing is lost.", Indent: 4},
+		text("**edit**"), input("filePath: src/login.tsx"), text("No result."), {},
+		who("You"), text("Is it done?"),
 	}, nil
 }
 

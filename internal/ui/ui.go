@@ -33,20 +33,6 @@ type Session struct {
 	Busy      bool      // its agent is using it
 }
 
-// An Item is one text, tool call or other block of a conversation.
-type Item struct {
-	Who string // "" for a text about the whole session
-	Line
-	Faults []Fault
-}
-
-// A Fault is a finding about an item.
-type Fault struct {
-	Broken bool // otherwise it is at risk, or has lost content
-	Why    string
-	Fix    string // the effect and the loss of a repair, or why there is none
-}
-
 // A Change is a planned change for the user to confirm.
 type Change struct {
 	Question string // or if Apply is nil, why there is nothing to do
@@ -69,7 +55,7 @@ type Backend interface {
 	// Scan examines all sessions, then searches for restorable ones. It calls report now and then.
 	Scan(ctx context.Context, report func(Progress)) error
 	// Conversation returns the conversation.
-	Conversation(ctx context.Context, s Session) ([]Item, error)
+	Conversation(ctx context.Context, s Session) ([]Line, error)
 	// Continue returns a sentence about how to continue the session.
 	Continue(ctx context.Context, s Session) (string, error)
 
@@ -383,8 +369,7 @@ func (m *model) read() tea.Cmd {
 		case <-ctx.Done():
 			return nil
 		}
-		items, err := m.backend.Conversation(ctx, s)
-		lines := talkLines(items)
+		lines, err := m.backend.Conversation(ctx, s)
 		if err != nil {
 			lines = append(lines, Line{Text: err.Error(), Style: Bad})
 		}

@@ -38,25 +38,31 @@ func (b *fakeBackend) Scan(_ context.Context, report func(Progress)) error {
 	return b.fail
 }
 
-func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error) {
+func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Line, error) {
 	b.reads++
-	items := []Item{
-		{Who: "you", Line: Line{Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."}},
-		{Who: "OpenCode", Line: Line{Text: "thought: The user wants an error below the field. Let me look at the form first, then at the handler.", One: true, Style: Faint}},
-		{Who: "OpenCode", Line: Line{Text: "I look at the form first."}},
-		{Who: "OpenCode", Line: Line{Text: "▸ read (done)  src/login.tsx", One: true, Style: Faint}},
-		{Who: "OpenCode", Line: Line{Text: "▸ bash (failed)  npm test -- --run login && echo a very long command that goes on", One: true}},
+	lines := []Line{
+		who("You"), text("Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."),
+		who("OpenCode"), {Text: "The user wants an error below the field. Let me look at the form first, then at the handler.", Style: Faint, Indent: 2, Most: 12},
+		text("I look at the form first."),
+		text("**bash**"), {Text: "command: npm test -- --run login && echo a very long command that goes on", Style: Faint, Indent: 4, Most: 4},
+		{Text: strings.Repeat("ok\n", 9), Style: Faint, Indent: 4, Most: 4},
 	}
 	for i := range 6 {
-		items = append(items, Item{Who: "you", Line: Line{Text: fmt.Sprintf("And step %d?", i+1)}}, Item{Who: "OpenCode", Line: Line{Text: strings.Repeat("It is done, and the test passes.\n", 4*i)}})
+		lines = append(lines, who("You"), text(fmt.Sprintf("And step %d?", i+1)), who("OpenCode"), text(strings.Repeat("It is done, and the test passes.\n", 4*i)))
 	}
 	if s.Severity == "broken" {
-		items = append(items, Item{Who: "OpenCode", Line: Line{Text: "▸ edit (no result)  src/login.tsx", One: true}, Faults: []Fault{{
-			Broken: true, Why: "The tool call has no result, so the provider refuses the conversation.", Fix: "fix: It ends with an error, as if the user had cancelled it. Nothing is lost.",
-		}}})
+		lines = append(
+			lines, Line{Head: "▲ ", Text: "The tool call has no result, so the provider refuses the conversation.", Style: Bad, Indent: 2, Mark: true},
+			Line{Text: "fix: It ends with an error, as if the user had cancelled it. Nothing is lost.", Indent: 4},
+			text("**edit**"), Line{Text: "path: src/login.tsx", Style: Faint, Indent: 4, Most: 4},
+		)
 	}
-	return append(items, Item{Who: "you", Line: Line{Text: "Thanks!"}}), b.fail
+	return append(lines, who("You"), text("Thanks!")), b.fail
 }
+
+func who(name string) Line { return Line{Text: name, Style: Bold, One: true} }
+
+func text(t string) Line { return Line{Text: t, Indent: 2, Most: 12} }
 
 func (b *fakeBackend) change(name string, about ...Session) (Change, error) {
 	return Change{Question: name + "?", Lines: []Line{{Text: "Change 1 of 1: change", Style: Bold}}, About: about, Apply: func(context.Context) (string, error) {
@@ -296,7 +302,7 @@ func TestViews(t *testing.T) {
 	d.wantShown("▲ The tool call has no result")
 	d.wantHidden("broken (4)")
 	d.press("home")
-	d.wantShown("▸ bash (failed)  npm test")
+	d.wantShown("command: npm test")
 	d.wantHidden("▲ The")
 	d.press("n")
 	d.wantShown("▲ The tool call has no result")
@@ -405,23 +411,6 @@ func TestScanAgain(t *testing.T) {
 	d.wantShown("1/20")
 	if b.reads == reads {
 		t.Error("the conversation is not read again")
-	}
-}
-
-// TestRepeatedFindings: of several equal findings each is marked, and only the first is described in full.
-func TestRepeatedFindings(t *testing.T) {
-	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
-	fixes, marks := 0, 0
-	for _, l := range talkLines([]Item{{Who: "you", Line: Line{Text: "a"}, Faults: []Fault{f}}, {Who: "you", Line: Line{Text: "b"}, Faults: []Fault{f, {Why: "Other.", Fix: "no fix"}}}}) {
-		if l.Text == f.Fix || l.Text == "no fix" {
-			fixes++
-		}
-		if l.Mark {
-			marks++
-		}
-	}
-	if fixes != 2 || marks != 3 {
-		t.Errorf("%d fixes and %d marks, want 2 and 3", fixes, marks)
 	}
 }
 

@@ -19,7 +19,6 @@ const (
 	frame         = 3  // rows besides the body: heading, status and keys
 	minBothSides  = 60 // columns for both sides
 	minAgentWidth = 46 // minimum columns of the left side at which it shows the agent
-	maxTextRows   = 12 // maximum rows of a text in a conversation that is not shown in full
 )
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
@@ -220,39 +219,6 @@ func (m *model) rightSide() []string {
 	lines := m.textRows(title, name, &m.pane, width, m.right)
 	if m.loading && len(m.pane.text) == 0 {
 		lines[1] = pad(styles[Faint].Render("reading …"), width)
-	}
-	return lines
-}
-
-func talkLines(items []Item) (lines []Line) {
-	who := ""
-	var last Fault
-	for _, it := range items {
-		if it.Who != who && it.Who != "" {
-			if len(lines) > 0 {
-				lines = append(lines, Line{})
-			}
-			lines = append(lines, Line{Text: it.Who, Style: Bold, One: true})
-		}
-		who = it.Who
-		l := it.Line
-		if l.Indent, l.Most = 2, maxTextRows; !l.One && strings.TrimSpace(l.Text) == "" {
-			l.Text, l.Style = "(empty)", Faint
-		}
-		if it.Text != "" || len(it.Faults) == 0 {
-			lines = append(lines, l)
-		}
-		for _, f := range it.Faults {
-			style := Warn
-			if f.Broken {
-				style = Bad
-			}
-			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true, One: f == last})
-			if f != last { // of equal faults only the first has its fix
-				lines = append(lines, Line{Text: f.Fix, Indent: 4})
-			}
-			last = f
-		}
 	}
 	return lines
 }

@@ -54,93 +54,109 @@ func printKept(ctx context.Context, env *frame.Env, c *mend.Store, head change.H
 func printMarkdown(
 	env *frame.Env, c *mend.Store, head change.Head, note string, elsewhere []repair.Diagnosis, items []mend.ConversationItem,
 ) error {
-	var m markdown
-	m.line("# " + cmp.Or(term.OneLine(head.Title, 200), "(no title)"))
 	used := time.UnixMilli(max(head.Updated, head.Created)).Local().Format(time.DateTime)
 	about := fmt.Sprintf("%s, %s, %s, last used %s", agents.Title(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used)
 	if note != "" {
 		about += ", " + note
 	}
-	m.line(about)
-	m.notes(elsewhere)
-	for _, x := range items {
-		m.add(agents.Title(c.ID()), x)
+	texts := []string{"# " + cmp.Or(term.OneLine(head.Title, 200), "(no title)"), about}
+	for _, p := range paragraphs(agents.Title(c.ID()), elsewhere, items) {
+		texts = append(texts, p.markdown())
 	}
+	text := strings.Join(texts, "\n\n") + "\n"
 	if env.JSON {
 		env.SetAnswer("session", head.ID)
-		env.SetAnswer("text", m.String())
+		env.SetAnswer("text", text)
 		return nil
 	}
-	env.PrintText(m.String())
+	env.PrintText(text)
 	return nil
 }
 
-// A markdown writes a conversation as Markdown.
-type markdown struct {
-	strings.Builder
-	who string // the last heading
+// A paragraph is a piece of a conversation.
+type paragraph struct {
+	kind  paragraphKind
+	text  string
+	fault repair.Diagnosis // of a note
 }
 
-// line writes a paragraph.
-func (m *markdown) line(text string) {
-	if m.Len() > 0 {
-		m.WriteString("\n")
+type paragraphKind int
+
+const (
+	plain   paragraphKind = iota
+	heading               // the author of what follows
+	quote                 // thinking, and what the agent added
+	fenced                // the input or the result of a tool call
+	note                  // a finding about what follows
+)
+
+// markdown returns the paragraph as Markdown. Fenced text is unchanged, between fences longer than any in it.
+func (p paragraph) markdown() string {
+	text := strings.TrimRight(p.text, "\n")
+	switch p.kind {
+	case heading:
+		return "## " + text
+	case fenced:
+		fence := "```"
+		for strings.Contains(text, fence) {
+			fence += "`"
+		}
+		return fence + "\n" + text + "\n" + fence
+	case note:
+		text = "**Incomplete:** " + p.fault.Why
+	case plain:
+		return text
 	}
-	m.WriteString(strings.TrimRight(text, "\n") + "\n")
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
-// quote writes a paragraph as a quotation.
-func (m *markdown) quote(text string) {
-	m.line("> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> "))
-}
-
-// fence writes a text unchanged between two fences, which are longer than any in the text.
-func (m *markdown) fence(text string) {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+// paragraphs returns the paragraphs of a conversation, after the findings that are about none of its items.
+func paragraphs(agent string, elsewhere []repair.Diagnosis, items []mend.ConversationItem) (all []paragraph) {
+	add := func(kind paragraphKind, text string) { all = append(all, paragraph{kind: kind, text: text}) }
+	notes := func(ds []repair.Diagnosis) {
+		for _, d := range ds {
+			all = append(all, paragraph{kind: note, fault: d})
+		}
 	}
-	m.line(fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence)
-}
-
-func (m *markdown) notes(ds []repair.Diagnosis) {
-	for _, d := range ds {
-		m.quote("**Incomplete:** " + d.Why)
+	notes(elsewhere)
+	last := ""
+	for _, x := range items {
+		who := agent
+		switch {
+		case x.Summary:
+			who = "Summary of what came before"
+		case x.Role == change.RoleUser && !x.Added:
+			who = "You"
+		}
+		if who != last {
+			last = who
+			add(heading, who)
+		}
+		notes(x.Faults)
+		switch b := x.Block; {
+		case b == nil:
+		case b.Type == request.ToolUse:
+			add(plain, "**"+b.ToolName+"**")
+			add(fenced, allInput(b))
+			if text := resultText(cmp.Or(x.Result, b)); text != "" {
+				add(fenced, text)
+			} else if !x.Ended {
+				add(plain, "No result.")
+			}
+		case b.Type == request.ToolResult:
+			add(plain, "Result of a call that does not exist:")
+			add(fenced, resultText(b))
+		case b.IsThinking() && strings.TrimSpace(b.Text) != "":
+			add(quote, b.Text)
+		case b.Type == request.Image || b.Type == request.Document:
+			add(plain, fmt.Sprintf("[%s %s]", b.Type, cmp.Or(b.Name, b.Mime)))
+		case x.Added:
+			add(quote, b.Text)
+		case b.Type == request.Text || b.Type == request.Summary:
+			add(plain, b.Text)
+		}
 	}
-}
-
-// add writes an item, and before it a heading with its author if that is not the author of the item before.
-func (m *markdown) add(agent string, x mend.ConversationItem) {
-	who := agent
-	switch {
-	case x.Summary:
-		who = "Summary of what came before"
-	case x.Role == change.RoleUser && !x.Added:
-		who = "You"
-	}
-	if who != m.who {
-		m.who = who
-		m.line("## " + who)
-	}
-	m.notes(x.Faults)
-	switch b := x.Block; {
-	case b == nil:
-	case b.Type == request.ToolUse:
-		m.line("**" + b.ToolName + "**")
-		m.fence(allInput(b))
-		m.result(cmp.Or(x.Result, b), x)
-	case b.Type == request.ToolResult:
-		m.line("Result of a call that does not exist:")
-		m.result(b, x)
-	case b.IsThinking() && strings.TrimSpace(b.Text) != "":
-		m.quote(b.Text)
-	case b.Type == request.Image || b.Type == request.Document:
-		m.line(fmt.Sprintf("[%s %s]", b.Type, cmp.Or(b.Name, b.Mime)))
-	case x.Added:
-		m.quote(b.Text)
-	case b.Type == request.Text || b.Type == request.Summary:
-		m.line(b.Text)
-	}
+	return all
 }
 
 // allInput returns the input of a tool call, one line per member, and texts without quotes.
@@ -156,8 +172,8 @@ func allInput(b *request.Block) string {
 	return cmp.Or(strings.Join(all, "\n"), b.InputText())
 }
 
-// result writes the result of a tool call.
-func (m *markdown) result(b *request.Block, x mend.ConversationItem) {
+// resultText returns the result of a tool call, "" for none.
+func resultText(b *request.Block) string {
 	var text []string
 	if b.Output != nil {
 		text = append(text, b.OutputText())
@@ -169,10 +185,5 @@ func (m *markdown) result(b *request.Block, x mend.ConversationItem) {
 			text = append(text, fmt.Sprintf("[%s %s]", c.Type, cmp.Or(c.Name, c.Mime)))
 		}
 	}
-	switch {
-	case len(text) > 0:
-		m.fence(strings.Join(text, "\n"))
-	case !x.Ended:
-		m.line("No result.")
-	}
+	return strings.Join(text, "\n")
 }

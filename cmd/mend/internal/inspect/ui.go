@@ -22,7 +22,6 @@ import (
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
-	"mend/internal/request"
 	"mend/internal/term"
 	"mend/internal/ui"
 	"mend/repair"
@@ -267,88 +266,88 @@ func (b *uiBackend) withSession(ctx context.Context, s ui.Session, f func(c *men
 }
 
 // Conversation implements [ui.Backend].
-func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
+func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (lines []ui.Line, err error) {
 	err = b.withSession(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if text := frame.StateTexts[s.State]; s.Lost && text != "" {
-			items = append(items, ui.Item{Faults: []ui.Fault{{Why: text, Fix: "r brings it back, after you have seen what that does."}}})
+			lines = markedLines(ui.Warn, text, "r brings it back, after you have seen what that does.")
 		}
 		if !listed {
 			return nil
 		}
 		f, err := c.ScanOne(ctx, h)
 		if err != nil {
-			items = append(items, ui.Item{Faults: []ui.Fault{{Broken: true, Why: "It cannot be examined: " + err.Error(), Fix: b.Hint(err)}}})
+			lines = append(lines, markedLines(ui.Bad, "It cannot be examined: "+err.Error(), b.Hint(err))...)
 			return ctx.Err()
 		}
 		if f.Busy {
-			items = append(items, ui.Item{Line: ui.Line{Text: "The agent is using it."}})
+			lines = append(lines, ui.Line{Text: "The agent is using it."})
 		}
-		conversation, elsewhere, err := c.Conversation(ctx, h, f.Diagnoses)
-		if faults := uiFaults(elsewhere); len(faults) > 0 {
-			items = append(items, ui.Item{Faults: faults})
-		}
-		for _, x := range conversation {
-			items = append(items, uiItem(agents.Title(c.ID()), x))
-		}
+		shown := slices.DeleteFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Note })
+		items, elsewhere, err := c.Conversation(ctx, h, shown)
+		lines = append(lines, conversationLines(paragraphs(agents.Title(c.ID()), elsewhere, items))...)
 		return err
 	})
-	return items, err
+	return lines, err
 }
 
-// uiItem returns the display form of an item.
-func uiItem(agent string, x mend.ConversationItem) ui.Item {
-	it := ui.Item{Who: agent, Faults: uiFaults(x.Faults)}
-	switch {
-	case x.Summary:
-		it.Who = "summary of what came before"
-	case x.Role == change.RoleUser:
-		it.Who = "you"
-	}
-	aside := func(text string) ui.Line { return ui.Line{Text: text, One: true, Style: ui.Faint} }
-	switch b := x.Block; {
-	case b == nil:
-	case b.Type == request.ToolUse:
-		state, style := "no result", ui.Plain
-		if x.Failed {
-			state = "failed"
-		} else if x.Ended {
-			state, style = "done", ui.Faint
+// How many rows of a text, and of the input or the result of a tool call, are shown unless texts are shown in full.
+const (
+	maxTextRows   = 12
+	maxFencedRows = 4
+)
+
+// conversationLines returns the lines of a conversation. Of equal findings in a row only the first has its fix.
+func conversationLines(all []paragraph) (lines []ui.Line) {
+	last := ""
+	for _, p := range all {
+		line := ui.Line{Text: p.text, Indent: 2, Most: maxTextRows}
+		if strings.TrimSpace(p.text) == "" {
+			line.Text, line.Style = "(empty)", ui.Faint
 		}
-		it.Line = ui.Line{Text: "▸ " + b.ToolName + " (" + state + ")  " + strings.ReplaceAll(allInput(b), "\n", ", "), One: true, Style: style}
-	case b.Type == request.ToolResult:
-		it.Line = ui.Line{Text: "▸ result (of no call)", One: true}
-	case b.IsThinking():
-		it.Line = aside("thought: " + cmp.Or(strings.TrimSpace(b.Text), "(hidden)"))
-	case b.Type == request.Image || b.Type == request.Document:
-		it.Line = aside("file: " + cmp.Or(b.Name, b.Mime, "?"))
-	case x.Added:
-		it.Who, it.Line = agent, aside("added: "+strings.TrimSpace(b.Text))
-	case b.Type == request.Text || b.Type == request.Summary:
-		it.Text = cmp.Or(b.Text, " ")
-	default:
-		it.Line = aside("thought: " + string(b.Type))
-	}
-	return it
-}
-
-// uiFaults returns the diagnoses to show in a conversation.
-func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
-	for _, d := range ds {
-		if d.Severity == repair.Note {
+		switch p.kind {
+		case heading:
+			line = ui.Line{Text: p.text, Style: ui.Bold, One: true}
+			if len(lines) > 0 {
+				lines = append(lines, ui.Line{})
+			}
+		case quote:
+			line.Style = ui.Faint
+		case fenced:
+			line.Style, line.Indent, line.Most = ui.Faint, 4, maxFencedRows
+		case note:
+			style := ui.Warn
+			if p.fault.Severity == repair.Broken {
+				style = ui.Bad
+			}
+			marked := markedLines(style, p.fault.Why, fixText(p.fault))
+			if why := p.fault.Why + marked[1].Text; why == last {
+				marked = marked[:1]
+			} else {
+				last = why
+			}
+			lines = append(lines, marked...)
 			continue
+		case plain:
 		}
-		f := ui.Fault{Broken: d.Severity == repair.Broken, Why: d.Why}
-		switch {
-		case d.Fix == "":
-			f.Fix = "no fix: " + d.WhyNot
-		case d.Loses == "": // whether the fix spoils thinking is only known from the plan
-			f.Fix = "fix: " + d.Fix
-		default:
-			f.Fix = "fix: " + d.Fix + " Lost: " + d.Loses
-		}
-		faults = append(faults, f)
+		lines = append(lines, line)
 	}
-	return faults
+	return lines
+}
+
+// markedLines returns the lines about damage.
+func markedLines(style ui.Style, why, fix string) []ui.Line {
+	return []ui.Line{{Head: "▲ ", Text: why, Style: style, Indent: 2, Mark: true}, {Text: fix, Indent: 4}}
+}
+
+// fixText returns the effect of a fix and what it loses, or why there is none.
+func fixText(d repair.Diagnosis) string {
+	switch {
+	case d.Fix == "":
+		return "no fix: " + d.WhyNot
+	case d.Loses == "": // whether the fix spoils thinking is only known from the plan
+		return "fix: " + d.Fix
+	}
+	return "fix: " + d.Fix + " Lost: " + d.Loses
 }
 
 // Continue implements [ui.Backend].

@@ -15,6 +15,7 @@ import (
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/ui"
+	"mend/repair"
 )
 
 // TestUIRepairSome: a session that cannot be repaired, before the question or after it, does not stop the others, and
@@ -114,4 +115,21 @@ func TestUIConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestRepeatedFindings: of several equal findings each is marked, and only the first is described in full.
+func TestRepeatedFindings(t *testing.T) {
+	d := repair.Diagnosis{Why: "It is broken.", Fix: "It is mended."}
+	fixes, marks := 0, 0
+	for _, l := range conversationLines([]paragraph{{kind: note, fault: d}, {text: "a"}, {kind: note, fault: d}, {kind: note, fault: repair.Diagnosis{Why: "Other.", WhyNot: "unknown"}}}) {
+		if l.Text == "fix: It is mended." || l.Text == "no fix: unknown" {
+			fixes++
+		}
+		if l.Mark {
+			marks++
+		}
+	}
+	if fixes != 2 || marks != 3 {
+		t.Errorf("%d fixes and %d marks, want 2 and 3", fixes, marks)
+	}
 }
