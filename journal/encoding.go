@@ -121,7 +121,7 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder), Bound: c.Bound}
+	t := causeText{Text: []byte(c.Text), Diagnoses: convert[[]byte](c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder), Bound: c.Bound}
 	for _, f := range c.Findings {
 		t.Findings = append(t.Findings, findingText{
 			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count, Session: []byte(f.Session),
@@ -144,7 +144,7 @@ func encodeText(t any) []byte {
 
 // addTo copies the texts into a cause.
 func (t causeText) addTo(c *change.Cause) {
-	c.Text, c.Diagnoses, c.Live, c.Title, c.Folder = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title), string(t.Folder)
+	c.Text, c.Diagnoses, c.Live, c.Title, c.Folder = string(t.Text), convert[string](t.Diagnoses), t.Live, string(t.Title), string(t.Folder)
 	for _, f := range t.Findings {
 		c.Findings = append(c.Findings, change.Finding{
 			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count, Session: string(f.Session),
@@ -157,7 +157,7 @@ func (t causeText) addTo(c *change.Cause) {
 }
 
 func encodeOutcome(o change.Outcome) []byte {
-	t := outcomeText{Kept: toBytes(o.Kept)}
+	t := outcomeText{Kept: convert[[]byte](o.Kept)}
 	for _, c := range o.Conflicts {
 		t.Conflicts = append(t.Conflicts, conflictText{Ref: change.AppendRef(nil, c.Ref), Why: []byte(c.Why)})
 	}
@@ -177,18 +177,10 @@ func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 	return all, nil
 }
 
-func toBytes(list []string) [][]byte {
-	var all [][]byte
-	for _, s := range list {
-		all = append(all, []byte(s))
-	}
-	return all
-}
-
-func toStrings(list [][]byte) []string {
-	var all []string
-	for _, b := range list {
-		all = append(all, string(b))
+// convert converts each element of a list; an empty list becomes nil.
+func convert[To, From string | []byte](list []From) (all []To) {
+	for _, x := range list {
+		all = append(all, To(x))
 	}
 	return all
 }

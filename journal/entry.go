@@ -292,7 +292,7 @@ func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
 	var end outcomeText
 	err := j.readText(st.finish.Finish.Text, &end)
 	if err == nil {
-		e.Kept = toStrings(end.Kept)
+		e.Kept = convert[string](end.Kept)
 		e.Conflicts, err = end.conflicts()
 	}
 	return err

@@ -45,7 +45,7 @@ func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 // more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, not
-// counting times in the future. If all of these are in the future, it uses the next entry with a time in the past.
+// counting times in the future. If all of these are in the future, the entry is not old.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (freed Freed, err error) {
 	defer j.lock(&err, "removing images from the journal")()
 	if err := j.prepareErasing(); err != nil {
@@ -76,7 +76,7 @@ func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (f
 
 // entriesOlderThan returns the entries that were begun before limit, as dated by GC.
 func (j *Journal) entriesOlderThan(limit time.Time) ([]uint64, error) {
-	var old, waiting []uint64
+	var old []uint64
 	var begun time.Time
 	now := j.opts.Now()
 	for seq := uint64(1); seq <= j.head.begun; seq++ {
@@ -87,16 +87,9 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]uint64, error) {
 		if t := st.begin.time(); t.After(begun) && !t.After(now) {
 			begun = t
 		}
-		if st.isDecided() && !st.imagesErased {
-			waiting = append(waiting, seq)
+		if !begun.IsZero() && begun.Before(limit) && st.isDecided() && !st.imagesErased {
+			old = append(old, seq)
 		}
-		if begun.IsZero() {
-			continue
-		}
-		if begun.Before(limit) {
-			old = append(old, waiting...)
-		}
-		waiting = waiting[:0]
 	}
 	return old, nil
 }
