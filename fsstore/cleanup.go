@@ -32,7 +32,7 @@ func (tx *transaction) cleanStage(p string) error {
 		case !written:
 			return nil
 		}
-		at, err := tx.keepFile(d, name, keptPrefix("late", p+"/"+name), "keep "+p+"/"+name)
+		at, err := tx.keepFile(d, name, keptPrefix("late", p+"/"+name), p+"/"+name)
 		if err != nil {
 			return err
 		}
@@ -95,15 +95,15 @@ func (s *Store) Discard(_ context.Context, st change.Staged) (err error) {
 
 // keepStaged moves a staged file with another program's content to the kept files.
 func (tx *transaction) keepStaged(op fileOp) error {
-	_, err := tx.keepFile(tx.stageDir, op.staged, tx.keptPrefixOf(op), "keep "+op.what())
+	_, err := tx.keepFile(tx.stageDir, op.staged, tx.keptPrefixOf(op), op.what())
 	return err
 }
 
 // keepFile moves a file to the kept files, which mend never deletes, under a name that begins with prefix. It returns
 // the path there.
-func (tx *transaction) keepFile(from *safedir.Dir, name, prefix, step string) (string, error) {
+func (tx *transaction) keepFile(from *safedir.Dir, name, prefix, what string) (string, error) {
 	tx.kept = nil
-	return tx.own.Keep(from, name, prefix, keptSuffix, func() error { return tx.opt.Step(step) })
+	return tx.own.Keep(from, name, prefix, keptSuffix, what)
 }
 
 // keptPrefix returns the name prefix of a kept file: a name, for people, and a hash of its path in the staging folder.

@@ -75,12 +75,10 @@ func (s Paths) Ref(path string) change.Ref {
 
 // Path implements [Layout].
 func (s Paths) Path(ref change.Ref) (string, change.Ref, error) {
-	plain := s.Ref(ref.Part)
-	if ref.Kind == change.KindFolder {
-		plain.Kind = change.KindFolder
-	}
 	file := s.Ref(ref.Part)
-	if err := file.Validate(); err != nil || ref != plain || ref.Part == "" {
+	folder := file
+	folder.Kind = change.KindFolder
+	if err := file.Validate(); err != nil || ref != file && ref != folder || ref.Part == "" {
 		return "", ref, fmt.Errorf("%v %s is not a path of %s", ref.Kind, ref, string(s))
 	}
 	return path.Clean(ref.Part), ref, nil

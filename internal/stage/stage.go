@@ -318,15 +318,15 @@ func (a *Area) FinishExchanges(d *safedir.Dir) error {
 }
 
 // Keep moves a file to the kept files, under a name that begins with prefix and ends in suffix,
-// and returns its path there. It calls step first. [Area.Sync] of the folder of kept files makes it durable.
-func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix string, step func() error) (string, error) {
+// and returns its path there. what names the file in the step. [Area.Sync] of the folder of kept files makes it durable.
+func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix, what string) (string, error) {
 	kept, err := a.Make(Kept)
 	if err != nil {
 		return "", err
 	}
 	defer kept.Close()
 	for n := 1; ; n++ {
-		if err := step(); err != nil {
+		if err := a.step("keep " + what); err != nil {
 			return "", err
 		}
 		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)

@@ -71,13 +71,14 @@ func TestKeep(t *testing.T) {
 	a, names := newArea(t)
 	for i, want := range []string{"x.1.json", "x.2.json"} {
 		storetest.Put(t, a.Path, "file", "text")
-		got, err := a.Keep(a.Root, "file", "x.", ".json", func() error { return nil })
+		got, err := a.Keep(a.Root, "file", "x.", ".json", "file")
 		if err != nil || got != stage.Kept+"/"+want || len(names()) != i+1 {
 			t.Errorf("Keep = %q, %v, and the files are %q, want %q", got, err, names(), want)
 		}
 	}
 	storetest.Put(t, a.Path, "file", "text")
-	if _, err := a.Keep(a.Root, "file", "x.", ".json", func() error { return storetest.ErrFault }); !errors.Is(err, storetest.ErrFault) || !slices.Contains(names(), "file") {
+	a.Step = func(string) error { return storetest.ErrFault }
+	if _, err := a.Keep(a.Root, "file", "x.", ".json", "file"); !errors.Is(err, storetest.ErrFault) || !slices.Contains(names(), "file") {
 		t.Errorf("Keep with a fault = %v, and the files are %q", err, names())
 	}
 }
