@@ -32,15 +32,14 @@ func Forget(env *frame.Env) *cobra.Command {
 		Aliases: []string{"gc"}, // the former name of forget --older-than
 		Short:   "Erase undo data and copies: of a session, a repair, or all old ones",
 		Long: `The journal contains the data that repairs replaced, including text of your conversations.
-Forget erases this undo data from the journal's file: of one repair, of an operation, or of
-every repair of a session. Those repairs can no longer be undone; the log keeps a line for
-each. If they moved files of yours into the journal, these files are deleted for good. For a
-salvage, forget deletes the damaged database.
+Forget erases this undo data: of one repair, of an operation, or of every repair of a session.
+Those repairs can no longer be undone; the log keeps a line for each. If they moved files of
+yours into the journal, these are deleted for good. For a salvage, forget deletes the damaged
+database.
 
-For a session, forget also erases the copies that "mend keep" has made; with --copies it
-erases only these. The session may already be deleted in the agent. If mend has set a damaged
-file of copies aside, that may have text of the session, and is erased, too. To erase only
-that file, use its name as FILE.
+For a session, forget also erases the copies of "mend keep", with --copies only these, and a
+damaged file of copies that mend has set aside, because it may have text of the session. To
+erase only that file, use its name as FILE.
 
 With --older-than, forget erases the undo data of all older repairs. It leaves pending
 repairs, conflicts, repairs that moved files of yours into the journal, and the damaged

@@ -50,16 +50,14 @@ title of the session. A run of mend that changed several sessions is one line, a
 it, . for the newest session of this folder, or @ for the newest of all.
 
 With the id of a repair, log shows why it was made, what it changed and lost, how to undo
-it, and the diff of every change. It also shows which entries changed the same records
-before and after it, their present content, and what the same repair would change now,
-without writing anything. With the id of an operation, log lists its repairs.
+it, the diff of every change, the entries that changed the same records before and after it,
+and what the same repair would change now. With the id of an operation, it lists its repairs.
 
-With --export, log writes the whole journal to a file, for another program or for an auditor,
-who checks it with "mend verify FILE". If you name such files, log lists their entries instead
-of the journal's: from several machines in one list, with the user and the machine of each.
+With --export, log writes the whole journal to a file, which "mend verify FILE" checks. If you
+name such files, log lists their entries instead of the journal's: from several machines in
+one list, with the user and the machine of each.
 
-A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
-2026-03-31T14:30:00Z.`,
+A WHEN is an age such as 7d, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z.`,
 		Example: `  mend log                    everything
   mend log bakobe             one repair in full
   mend log "dark mode" -n 3   the last three changes of a session

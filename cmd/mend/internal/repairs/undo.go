@@ -26,16 +26,13 @@ func Undo(env *frame.Env) *cobra.Command {
 before. The undo is itself an entry of the journal. With --redo, an undone change is applied
 again.
 
-ID is the id of a repair, or of an operation: all changes of one run of mend, such as
-"mend fix" without a session. The start of an id is enough. Without an id, undo reverts the
-newest operation in the journal, in any store, that is in force and is not itself an undo. It
-may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend watch". With
---redo and without an id, undo applies the operation again that was undone last. It shows the
-change before it asks.
+ID is the id of a repair, or of an operation: all changes of one run of mend. The start of an
+id is enough. Without an id, undo reverts the newest change of any kind, in any store, that is
+in force and is not itself an undo; with --redo it applies again what was undone last.
 
 If something has changed the same records since, undo leaves that session unchanged, and shows
-the records as they were before the repair, as the repair wrote them, and as they are now. The
-other sessions of an operation are still restored; run undo again for the rest.`,
+the records before the repair, as the repair wrote them, and now. The other sessions of an
+operation are still restored; run undo again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo --redo              what was undone last, again
   mend undo bak                 the start of an id is enough

@@ -48,17 +48,12 @@ The copies are those of "mend keep". If the agent has continued the session, the
 messages are added and the new ones stay. If the id now belongs to another conversation,
 restore replaces that only with --force.
 
-With --at, restore uses an older state: an age ("2h ago", 3d), a date, a time, or the id of
-a repair, for the state before that repair. --from STORE takes the session from another
-store of the agent; without SESSION, it brings back all sessions there that this store
-lacks. --from DIR, with the folder of "mend keep --to DIR", uses the copies there. --all
-brings back every copied session that its agent no longer has, for example after its
-database was removed.
+With --from STORE but without SESSION, restore brings back all sessions there that this store
+lacks. DIR of "mend keep --to DIR" is a STORE, too.
 
-With --compaction, restore removes the newest compaction, so that the agent again sends the
-messages that a summary had replaced. Broken messages among them are repaired in the same
-step. If the next request would be too large for the model, nothing is changed; with --trim,
-outputs of tools are trimmed until it fits, as with "mend trim".`
+With --compaction, the agent again sends the messages that a summary had replaced. Broken ones
+among them are repaired in the same step. If the next request would be too large for the
+model, nothing is changed, or with --trim, outputs of tools are trimmed until it fits.`
 
 // Restore returns the verb restore.
 func Restore(env *frame.Env) *cobra.Command {

@@ -37,18 +37,16 @@ func Keep(env *frame.Env) *cobra.Command {
 session was copied before, only the new data is copied. "mend restore" brings back a session
 that its agent has deleted, cut short or overwritten.
 
-The copies contain the texts of your conversations, compressed, in a file that only you can
-read. Older copies are thinned: one stays for each of 24 hours, 14 days and 12 weeks. The
-setting keepMaxMB limits their total size. "mend forget SESSION" erases the copies of a
-session.
+The copies contain the texts of your conversations, in a file that only you can read. Of older
+copies one stays for each of 24 hours, 14 days and 12 weeks; the setting keepMaxMB limits
+their size. "mend forget SESSION" erases the copies of a session.
 
-With --to, the copies are made in the folder DIR/mend, for example on another disk or in a
-synced folder, with all that "mend restore --from DIR" needs. They are not encrypted: the
-administrators of that disk or service can read them.
+With --to, the copies are made in the folder DIR/mend, for example on another disk, with all
+that "mend restore --from DIR" needs. They are not encrypted: the administrators of that disk
+or service can read them.
 
-With the setting keep, a copy is also made when a turn ends: by "mend watch", and by the
-plugin or hook of "mend install --keep", which turns the setting on. "mend config set keep
-false" turns it off; existing copies stay.`,
+With the setting keep, "mend watch", and the plugin or hook of "mend install --keep", also copy
+a session when a turn ends. "mend config set keep false" ends that; existing copies stay.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
