@@ -573,12 +573,6 @@ func (r *repairRun) show(ps []show.Proposal) {
 	}
 }
 
-// The answers to the question whether to repair a session; the second list is for a session that others follow.
-var (
-	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"quit", "leave this session and the rest"}}
-	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
-)
-
 // repairedSessions returns the proposals of all sessions that were neither skipped nor failed.
 func (r *repairRun) repairedSessions() []show.Proposal {
 	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[sessionKey{p.Store, p.Head.ID}] })
@@ -590,10 +584,11 @@ func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
 	if len(p.Result.LeftOut) > 0 {
 		question = fmt.Sprintf("Set aside what has no fix in %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
 	}
-	answers := repairAnswers
+	answers := []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}}
 	if more {
-		answers = repairAnswersN
+		answers = append(answers, term.Answer{"all", "repair this session and the rest"})
 	}
+	answers = append(answers, term.Answer{"quit", "leave this session and the rest"})
 	return frame.AskChange(r.Ctx, r.Terminal, question, answers, func(t *term.Terminal) { show.Ops(t, p.Result.Plan.Ops) })
 }
 

@@ -141,22 +141,21 @@ func (v *undoRun) run() error {
 // revert shows the changes of all sessions, asks once, and makes them.
 func (v *undoRun) revert(b *frame.Batch) error {
 	var sessions []*frame.SessionReversal
-	var done repairIDs
-	ids := map[string]bool{} // of the sessions
+	var repairs, made []string // to be undone or applied again, and those that were
+	sessionIDs := map[string]bool{}
 	for i := range v.Todo {
 		if s := &v.Todo[i]; s.Err == nil {
-			sessions, done.all = append(sessions, s), append(done.all, s.Repairs...)
-			ids[s.Session] = true
+			sessions, repairs = append(sessions, s), append(repairs, s.Repairs...)
+			sessionIDs[s.Session] = true
 		}
 	}
-	question, leftOut := "", int64(0)
-	if len(done.all) > 0 {
-		done.name = frame.NameRepairs(len(done.all), len(ids), v.Entry(done.all[0]))
-		question = term.Capitalize(v.Verb()) + " " + done.name + "?"
+	name, leftOut := "", int64(0)
+	if len(repairs) > 0 {
+		name = frame.NameRepairs(len(repairs), len(sessionIDs), v.Entry(repairs[0]))
 	}
 	return b.Run(v.flags, frame.Job{
-		Question: question, N: len(v.Todo),
-		Show: func() { v.show(done.all, sessions) },
+		Question: fmt.Sprintf("%s %s?", term.Capitalize(v.Verb()), name), N: len(v.Todo),
+		Show: func() { v.show(repairs, sessions) },
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range sessions {
 				p, err := v.MakePlan(s)
@@ -166,7 +165,7 @@ func (v *undoRun) revert(b *frame.Batch) error {
 					if err == nil {
 						n, err := s.Store.CountUnrestorable(v.Ctx, e)
 						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
-						done.made = append(done.made, s.Repairs...)
+						made = append(made, s.Repairs...)
 					}
 					if v.flags.Force {
 						err = frame.ForcedError(err)
@@ -179,7 +178,7 @@ func (v *undoRun) revert(b *frame.Batch) error {
 			}
 		},
 		Done: func(b *frame.Batch) {
-			v.printReversal(b.Done[0], done)
+			v.printReversal(b.Done[0], name, repairs, made)
 			if leftOut > 0 {
 				v.SetAnswer("leftOut", leftOut)
 				v.Say("%s %s left out, because their sessions were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
@@ -225,38 +224,27 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 	}
 }
 
-// repairIDs has the ids of repairs.
-type repairIDs struct {
-	all  []string // to be undone or applied again
-	name string   // of all of them
-	made []string // that were undone or applied again
-}
-
-// printReversal prints the repairs that were undone or applied again, starting with the entry e, and how to revert
-// that.
-func (v *undoRun) printReversal(e change.Entry, done repairIDs) {
-	what, id, n := done.name, e.ID, len(done.made)
-	undo, redo := "mend undo "+id, "mend undo --redo "+done.all[len(done.all)-1]
+// printReversal prints which repairs were undone or applied again, starting with the entry e, and how to revert that.
+// name is the name of all repairs that were planned.
+func (v *undoRun) printReversal(e change.Entry, name string, repairs, made []string) {
+	id, undo, redo := e.ID, e.ID, repairs[len(repairs)-1]
 	switch {
 	case len(v.Todo) > 1:
-		if n < len(done.all) {
-			what = fmt.Sprintf("%d of %s", n, term.Count(len(done.all), "repair"))
+		if len(made) < len(repairs) {
+			name = fmt.Sprintf("%d of %s", len(made), term.Count(len(repairs), "repair"))
 		}
-		id = mend.OperationOf(e)
-		op := mend.OperationOf(v.Entry(done.made[0]))
-		undo, redo = "mend undo "+op, "mend undo --redo "+op
-	case n == 1: // applied again it is in force, under its own id
-		undo = "mend undo " + done.made[0]
+		id, undo = mend.OperationOf(e), mend.OperationOf(v.Entry(made[0]))
+		redo = undo
+	case len(made) == 1: // applied again it is in force, under its own id
+		undo = made[0]
 	}
+	done, next, command := "Undone:", "Apply again", "mend undo --redo "+redo
 	if e.Cause.Partial {
-		what = term.Count(len(e.Ops), "change") + " of " + what
+		name = term.Count(len(e.Ops), "change") + " of " + name
+		next, command = "Undo", "mend undo "+id
 	}
-	switch {
-	case e.Cause.Kind == change.CauseRedo:
-		v.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), what, term.Bold(id), term.Command(undo))
-	case e.Cause.Partial:
-		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), what, term.Bold(id), term.Command("mend undo "+id))
-	default:
-		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[n == 1], term.Command(redo))
+	if e.Cause.Kind == change.CauseRedo {
+		done, next, command = "Applied again:", "Undo", "mend undo "+undo
 	}
+	v.Say("%s %s (%s). %s: %s", term.Good(done), name, term.Bold(id), next, term.Command(command))
 }
