@@ -37,7 +37,6 @@ type Line struct {
 	Text   string // control characters are replaced
 	Style  Style
 	Indent int  // columns before each row
-	One    bool // a single row, cut to the width
 	Most   int  // maximum number of rows unless texts are shown in full; 0 for no maximum
 	Mark   bool // n and N go to it: it is about damage
 }
@@ -71,10 +70,7 @@ func (s *scroller) layout(width int, whole bool) {
 	for _, l := range s.text {
 		head := strings.Repeat(" ", min(l.Indent, width/2)) + clean(l.Head, false)
 		room := max(width-ansi.StringWidth(head), 1)
-		text := clean(strings.TrimRight(l.Text, "\n"), !l.One)
-		if !l.One {
-			text = ansi.Wrap(text, room, "")
-		}
+		text := ansi.Wrap(clean(strings.TrimRight(l.Text, "\n"), true), room, "")
 		for i, part := range strings.Split(text, "\n") {
 			if rest := strings.Count(text, "\n") + 1 - i; l.Most > 0 && i == l.Most && rest > 1 && !s.whole {
 				s.rows = append(s.rows, row{text: ansi.Truncate(head+fmt.Sprintf("… %d more lines (Enter)", rest), width, "…"), style: Faint})

@@ -60,7 +60,7 @@ func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Line, error)
 	return append(lines, who("You"), text("Thanks!")), b.fail
 }
 
-func who(name string) Line { return Line{Text: name, Style: Bold, One: true} }
+func who(name string) Line { return Line{Text: name, Style: Bold} }
 
 func text(t string) Line { return Line{Text: t, Indent: 2, Most: 12} }
 

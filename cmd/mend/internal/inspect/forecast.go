@@ -126,15 +126,7 @@ func blockText(b *request.Block) string {
 	case request.ToolUse:
 		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
 	case request.ToolResult:
-		var text strings.Builder
-		text.WriteString(b.ToolID)
-		if b.Output != nil {
-			fmt.Fprintf(&text, " %q", b.OutputText())
-		}
-		for _, c := range b.Content {
-			text.WriteString(" " + blockText(c))
-		}
-		return text.String()
+		return fmt.Sprintf("%s %q", b.ToolID, resultText(b))
 	case request.Image, request.Document:
 		return b.Mime + ", " + term.Size(int64(len(b.Data)))
 	default:

@@ -306,7 +306,7 @@ func conversationLines(all []paragraph) (lines []ui.Line) {
 		}
 		switch p.kind {
 		case heading:
-			line = ui.Line{Text: p.text, Style: ui.Bold, One: true}
+			line = ui.Line{Text: p.text, Style: ui.Bold}
 			if len(lines) > 0 {
 				lines = append(lines, ui.Line{})
 			}
