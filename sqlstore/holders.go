@@ -15,15 +15,6 @@ import (
 // endProgram is the hint for a change that another program prevents.
 const endProgram = "nothing was changed. End that program, then run the command again"
 
-// describeHolders returns a sentence with the processes that have the database open.
-func describeHolders(who []string) string {
-	verb := " has"
-	if len(who) > 1 {
-		verb = " have"
-	}
-	return strings.Join(who, " and ") + verb + " the database open"
-}
-
 const tick = 50 * time.Millisecond
 
 // holders names the other processes that have a file of the database at path open. If all of them may be mend's, it
@@ -55,7 +46,7 @@ func (s *Store) nameHolders(ctx context.Context, err error) error {
 		return err
 	}
 	if who, errWho := s.Holders(ctx); errWho == nil && len(who) > 0 {
-		return fmt.Errorf("%w: %s", err, describeHolders(who))
+		return fmt.Errorf("%w: the database is open in %s", err, strings.Join(who, " and "))
 	}
 	return err
 }
@@ -70,7 +61,7 @@ func (s *Store) CheckFree(ctx context.Context) error {
 		return err
 	}
 	if len(who) > 0 {
-		return fail.New(fail.Refused, endProgram, "%s: %s", s.id.Root, describeHolders(who))
+		return fail.New(fail.Refused, endProgram, "%s is open in %s", s.id.Root, strings.Join(who, " and "))
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestLockedBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := s.Commit(t.Context(), st)
-	if err != nil || !errors.Is(out.Cause, change.ErrLocked) || !strings.Contains(out.Cause.Error(), ": sh (process ") {
+	if err != nil || !errors.Is(out.Cause, change.ErrLocked) || !strings.Contains(out.Cause.Error(), "is open in sh (process ") {
 		t.Errorf("Commit = %+v, %v, want the name of the process", out, err)
 	}
 	dbtest.Must(t, in.Close())

@@ -25,15 +25,6 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestDescribeHolders: the verb agrees with the number of processes.
-func TestDescribeHolders(t *testing.T) {
-	for want, who := range map[string][]string{"a has the database open": {"a"}, "a and b have the database open": {"a", "b"}} {
-		if got := describeHolders(who); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // TestDamageLines: lines about the structure are damage; lines about values in rows are not.
 func TestDamageLines(t *testing.T) {
 	failed := errors.New("malformed")
