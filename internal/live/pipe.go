@@ -41,17 +41,17 @@ type Pipe struct {
 	pending map[int]chan line
 }
 
-// An outgoing is a line that waits to be written. done, if not nil, is closed when the line is written.
+// An outgoing is a line that waits to be written. written is closed when it is.
 type outgoing struct {
-	text []byte
-	done chan struct{}
+	text    []byte
+	written chan struct{}
 }
 
 // NewPipe returns a pipe that writes its lines to out. A goroutine writes them; it ends
 // when the plugin closes its side.
 func NewPipe(out io.Writer) *Pipe {
 	p := &Pipe{
-		timeout: defaultTimeout, out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{},
+		timeout: defaultTimeout, out: make(chan outgoing), ended: make(chan struct{}), pending: map[int]chan line{},
 	}
 	go func() {
 		for {
@@ -60,9 +60,7 @@ func NewPipe(out io.Writer) *Pipe {
 				if _, err := out.Write(q.text); err != nil {
 					p.end()
 				}
-				if q.done != nil {
-					close(q.done)
-				}
+				close(q.written)
 			case <-p.ended:
 				return
 			}
@@ -103,7 +101,7 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	err = p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version})
+	err = p.send(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version})
 	if errors.Is(err, errAgentEnded) {
 		err = nil
 	}
@@ -112,23 +110,7 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 
 // Bye tells the plugin that mend exits and must not be restarted. It returns when the line is written.
 func (p *Pipe) Bye(ctx context.Context, reason string) error {
-	return p.sendAndWait(ctx, line{Type: lineBye, Reason: reason})
-}
-
-// sendAndWait sends a line and returns when it is written.
-func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
-	done := make(chan struct{})
-	if err := p.send(ctx, l, done); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		return nil
-	case <-p.ended:
-		return errAgentEnded
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return p.send(ctx, line{Type: lineBye, Reason: reason})
 }
 
 // An Offer lists the questions that mend answers, and the events it wants.
@@ -148,7 +130,7 @@ func (p *Pipe) Ready(ctx context.Context, o Offer) error {
 		}
 		l.Hooks[h] = wait.Milliseconds()
 	}
-	return p.send(ctx, l, nil)
+	return p.send(ctx, l)
 }
 
 // An Answerer answers a question of the agent.
@@ -197,7 +179,7 @@ func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	if err != nil {
 		r.Error = err.Error()
 	}
-	_ = p.send(ctx, r, nil) // the error is ignored: an agent that has ended needs no answer
+	_ = p.send(ctx, r) // the error is ignored: an agent that has ended needs no answer
 }
 
 // deliver passes an answer to the call that waits for it.
@@ -210,13 +192,22 @@ func (p *Pipe) deliver(l line) {
 	}
 }
 
-func (p *Pipe) send(ctx context.Context, l line, done chan struct{}) error {
+// send sends a line and returns when it is written.
+func (p *Pipe) send(ctx context.Context, l line) error {
 	b, err := termjson.Marshal(l)
 	if err != nil {
 		return err
 	}
+	q := outgoing{append(b, '\n'), make(chan struct{})}
 	select {
-	case p.out <- outgoing{append(b, '\n'), done}:
+	case p.out <- q:
+	case <-p.ended:
+		return errAgentEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-q.written:
 		return nil
 	case <-p.ended:
 		return errAgentEnded
@@ -240,7 +231,7 @@ func (p *Pipe) call(ctx context.Context, l line, result any) error {
 		defer p.mu.Unlock()
 		delete(p.pending, l.ID)
 	}()
-	if err := p.send(ctx, l, nil); err != nil {
+	if err := p.send(ctx, l); err != nil {
 		return fmt.Errorf("calling %s: %w", l.Method, err)
 	}
 	select {
