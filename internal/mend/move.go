@@ -227,36 +227,28 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 	var finder place.Finder
 	for len(gone) > 0 && ctx.Err() == nil {
 		f := GoneFolder{Folder: gone[0].Directory}
-		n := 0
-		var projects []storeSession // the newest session of each project
-		at := map[project]int{}
-		for n < len(gone) {
-			o := gone[n]
-			if _, in := relativePath(f.Folder, o.Directory); !in {
+		var projects []storeSession // a session of each project, the newest of the topmost folder
+		seen := map[project]bool{}
+		for _, s := range gone {
+			if _, in := relativePath(f.Folder, s.Directory); !in {
 				break
 			}
-			f.Newest = max(f.Newest, o.Updated, o.Created)
-			key := project{o.Project, o.store}
-			i, seen := at[key]
-			switch n++; {
-			case !seen:
-				at[key], projects = len(projects), append(projects, o)
-			case o.Updated > projects[i].Updated:
-				projects[i] = o
+			f.Sessions++
+			f.Newest = max(f.Newest, s.Updated, s.Created)
+			if key := (project{s.Project, s.store}); !seen[key] {
+				seen[key], projects = true, append(projects, s)
 			}
 		}
-		f.Sessions, gone = n, gone[n:]
-		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context,
-			worktree string,
-		) int {
-			i := slices.IndexFunc(projects, func(o storeSession) bool {
-				return stores[o.store].store.SameRepository(ctx, o.Head, worktree)
-			})
-			if i < 0 {
-				return 0
+		gone = gone[f.Sessions:]
+		isSame := func(ctx context.Context, worktree string) int {
+			for _, s := range projects {
+				if stores[s.store].store.SameRepository(ctx, s.Head, worktree) {
+					return len(stores) - s.store // the first agent's sessions rank highest
+				}
 			}
-			return len(stores) - projects[i].store // the first agent's sessions rank highest
-		}})
+			return 0
+		}
+		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: isSame})
 		all = append(all, f)
 	}
 	slices.SortStableFunc(all, func(a, b GoneFolder) int { return cmp.Compare(b.Newest, a.Newest) })
