@@ -170,8 +170,6 @@ func (f *fallback) ask(q live.Question) *live.Model {
 
 // run handles the events until the context ends.
 func (f *fallback) run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	defer func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -188,12 +186,11 @@ func (f *fallback) run(ctx context.Context) {
 			}
 			f.handle(ctx, p)
 		}
-		timer.Reset(f.timeUntilDue())
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.wake:
-		case <-timer.C:
+		case <-time.After(f.timeUntilDue()):
 		}
 	}
 }

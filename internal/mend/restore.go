@@ -410,16 +410,18 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 // selects. Sessions that an open store has are left out.
 func (as Agents) MissingStoreSessions(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
-	missing, sessions := map[inStore]*change.StoreID{}, map[string]bool{} // nil: the store is not missing
-	err = k.Each(keep.Query{}, func(s *keep.State) {
-		at := inStore{s.Store.Kind, s.Store.Root}
-		if _, ok := missing[at]; !ok {
-			id := s.Store
-			if missing[at] = nil; !slices.ContainsFunc(open, func(c *Store) bool { return c.HasCopiesOf(id) }) && as.isGone(id) {
-				missing[at] = &id
-			}
+	known, sessions := map[inStore]bool{}, map[string]bool{}
+	isMissing := func(id change.StoreID) bool {
+		at := inStore{id.Kind, id.Root}
+		missing, ok := known[at]
+		if !ok {
+			missing = !slices.ContainsFunc(open, func(c *Store) bool { return c.HasCopiesOf(id) }) && as.isGone(id)
+			known[at] = missing
 		}
-		if missing[at] != nil {
+		return missing
+	}
+	err = k.Each(keep.Query{}, func(s *keep.State) {
+		if isMissing(s.Store) {
 			sessions[s.Session] = true
 		}
 	})
@@ -440,10 +442,10 @@ func (as Agents) MissingStoreSessions(ctx context.Context, k *keep.Keep, open []
 		if err != nil {
 			return nil, err
 		}
-		states = slices.DeleteFunc(states, func(s keep.State) bool { return missing[inStore{s.Store.Kind, s.Store.Root}] == nil })
+		states = slices.DeleteFunc(states, func(s keep.State) bool { return !isMissing(s.Store) })
 		if best := lastWhole(ctx, k, states); best != nil {
 			r := missingSession(best)
-			r.Gone = missing[inStore{best.Store.Kind, best.Store.Root}]
+			r.Gone = new(best.Store)
 			all = append(all, r)
 		}
 	}
