@@ -225,14 +225,6 @@ func find(j *journal.Journal, name string) (q journal.Query, err error) {
 	if !isOperation {
 		return journal.Query{IDs: []string{e.ID}}, err
 	}
-	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // they may belong to one operation
-		e, err = j.Get(several.IDs[0])
-		for _, id := range several.IDs {
-			if other, failed := j.Get(id); failed != nil || other.Operation != e.Operation {
-				err = &journal.AmbiguousError{Prefix: name, IDs: several.IDs}
-			}
-		}
-	}
 	if errors.Is(err, journal.ErrNotFound) {
 		err = fmt.Errorf("%q: %w", name, journal.ErrNotFound)
 	}
