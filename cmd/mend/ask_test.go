@@ -238,14 +238,14 @@ func TestAskStale(t *testing.T) {
 		want      int
 		shows     string
 	}{
-		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, frame.ExitConflict, "repair walazu was made"},
-		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "the redo walazu was made"},
-		{"undo of two sessions", [][]string{{"repair"}}, []string{"undo"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "mend changed the session meanwhile: the redo"},
-		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, frame.ExitConflict, "the undo migeji was made"},
-		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, frame.ExitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
+		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, frame.ExitConflict, "its newest change is walazu"},
+		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "its newest change is walazu"},
+		{"undo of two sessions", [][]string{{"repair"}}, []string{"undo"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "mend changed the session meanwhile: its newest change is"},
+		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, frame.ExitConflict, "its newest change is migeji"},
+		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, frame.ExitConflict, `repairing "A title": mend changed the session meanwhile: its newest change is goqare`},
 		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, frame.ExitDone, ""},
-		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, frame.ExitConflict, "the undo goqare was made"},
-		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitConflict, "repair qevajo was resolved"},
+		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, frame.ExitConflict, "its newest change is goqare"},
+		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitConflict, "its newest change is qevajo"},
 		{"resolve twice", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitRefused, "not in conflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,19 +54,12 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 type StaleError struct{ Entry change.Entry }
 
 func (e *StaleError) Error() string {
-	what, done := "repair", "made"
-	switch {
-	case e.Entry.Cause.Kind == change.CauseUndo, e.Entry.Cause.Kind == change.CauseRedo:
-		what = "the " + string(e.Entry.Cause.Kind)
-	case e.Entry.Resolved != "":
-		done = "resolved"
-	}
-	return fmt.Sprintf("mend changed the session meanwhile: %s %s was %s", what, e.Entry.ID, done)
+	return "mend changed the session meanwhile: its newest change is " + e.Entry.ID
 }
 
 // Failure gives the error its exit code and its hint, see [fail.Classify].
 func (e *StaleError) Failure() (fail.Code, string) {
-	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows that repair; run the command again to "+
+	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows that change; run the command again to "+
 		"plan after it", e.Entry.ID)
 }
 
