@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"strings"
-
 	"mend/agent/opencode/record"
 	"mend/change"
 )
@@ -12,11 +10,4 @@ func rebuiltMessage(m *record.Message, data string) record.Message {
 	n := record.NewMessage(change.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts
 	return n
-}
-
-// complete gives an answer an end time, if it has none.
-func complete(m *record.Message) {
-	if m.Role == change.RoleAssistant && m.Completed == 0 {
-		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
-	}
 }

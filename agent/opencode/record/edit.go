@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -165,4 +166,100 @@ func partCols(neighbour *change.Record, m *Message, ref change.Ref) change.Cols 
 		r = r.WithCol(updated)
 	}
 	return r.Cols
+}
+
+// InjectText adds a synthetic text part with the id to the message. It reports false if the id is
+// invalid or in use.
+func (s *Session) InjectText(m *Message, id, text string) bool {
+	if !m.Free(id) {
+		return false
+	}
+	m.Insert(s.NewTextPart(m, id, text))
+	return true
+}
+
+// ReplaceText replaces the text of the part and marks it synthetic, because neither the model nor
+// the user wrote it. It returns an error if the part is not a JSON object.
+func (p *Part) ReplaceText(text string) error {
+	if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
+		return err
+	}
+	return p.Set([]byte("true"), "synthetic")
+}
+
+// BecomeText replaces the part with a synthetic text. Its ids, mode and columns stay.
+func (p *Part) BecomeText(text string) {
+	*p = NewPart(Rewrite(p.Record, syntheticText(text)...))
+}
+
+func syntheticText(text string) []jsonedit.Member {
+	return []jsonedit.Member{
+		textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")},
+	}
+}
+
+// Free reports whether a new part of the message can have the id.
+func (m *Message) Free(id string) bool {
+	return change.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
+		return p.ID == id || p.Ref.Part == id
+	})
+}
+
+// Rewrite returns r with other data: an object with these members. In a file, the record's own ids come first. Ids,
+// mode and columns stay.
+func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
+	if !r.IsRow() {
+		members = append(ownIDs(r.Ref), members...)
+	}
+	r.Data, r.Class, r.Defect = jsonedit.Object(members...), 0, nil
+	return r
+}
+
+// Salvage returns r with its own ids and the data that [jsonedit.ParsePartial] can read, and that data itself. If
+// nothing can be read, or if the data column of a row is neither text nor a blob, the record has only its ids.
+func Salvage(r change.Record) (change.Record, jsonedit.Partial) {
+	var v jsonedit.Partial
+	if r.Class == 0 || r.Class == change.ClassBlob {
+		v = jsonedit.ParsePartial(r.Data)
+	}
+	if v.Data == nil || !hasMembers(v.Data) && !v.Complete {
+		return Rewrite(r), jsonedit.Partial{}
+	}
+	r.Data, r.Class, r.Defect = v.Data, 0, nil
+	if r.IsRow() {
+		return r, v
+	}
+	var err error
+	for _, id := range ownIDs(r.Ref) {
+		if slices.Equal(v.Cut, []string{id.Name}) {
+			v.Cut = []string{} // only an id was cut off, and the record's ref has it
+		}
+		if raw, _ := jsonedit.Get(r.Data, id.Name); bytes.Equal(raw, id.Raw) {
+			continue
+		}
+		if r.Data, err = jsonedit.Set(r.Data, id.Raw, id.Name); err != nil {
+			return Rewrite(r), jsonedit.Partial{}
+		}
+	}
+	v.Data = r.Data
+	return r, v
+}
+
+func hasMembers(data []byte) bool {
+	for range jsonedit.Parse(data).Children() {
+		return true
+	}
+	return false
+}
+
+// ownIDs returns the ids in a record's file, in the agent's order.
+func ownIDs(r change.Ref) []jsonedit.Member {
+	ids := []jsonedit.Member{textMember("id", r.ID())}
+	if r.Kind != change.KindSession {
+		ids = append(ids, textMember("sessionID", r.Session))
+	}
+	if r.Kind == change.KindPart {
+		ids = append(ids, textMember("messageID", r.Message))
+	}
+	return ids
 }

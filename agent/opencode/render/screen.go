@@ -1,6 +1,9 @@
 package render
 
 import (
+	"strings"
+
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
 )
@@ -33,6 +36,28 @@ func (m *message) validate() (all []Failure) {
 	}
 	for _, part := range m.parts {
 		add(part.Ref, schema.CheckPart(part.ID, part.JSON))
+	}
+	return all
+}
+
+// infoFailures returns the failures caused by the records of the session and of its project, which
+// keep the agent from sending a request.
+func infoFailures(s *record.Session, p Profile) []Failure {
+	var words []string
+	for _, f := range schema.SessionFaults(s, p.Strict()) {
+		if f.BlocksPrompts {
+			words = append(words, f.String())
+		}
+	}
+	var all []Failure
+	if len(words) > 0 {
+		all = append(all, Failure{FailureSession, strings.Join(words, "; "), s.Info.Ref, nil})
+	}
+	if s.ProjectMissing && p.Strict() {
+		all = append(all, Failure{FailureProject, s.Project, s.Info.Ref, nil})
+	}
+	if found := schema.ProjectFaults(s, p.Strict()); len(found) > 0 {
+		all = append(all, Failure{FailureProjectRow, found[0].String(), s.ProjectRow.Ref, nil})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -198,4 +199,27 @@ func (r *builder) readsFilesInResults(mime string) bool {
 	default:
 		return r.target.Package == "@ai-sdk/xai" && isImage(mime)
 	}
+}
+
+// dropsSince is the first version that, as observed, asks the provider to leave out bound thinking that is no longer
+// valid ("drop_block").
+var dropsSince = []int{1, 18, 33}
+
+// binding returns what happens to thinking after a change of the conversation before it. OpenCode asks the provider to
+// leave that thinking out if it uses Claude through certain packages, except for one model.
+func (r *builder) binding() request.Binding {
+	model := r.target.modelID(r.Model)
+	if !request.BindsThinking(model) {
+		return request.Unbound
+	}
+	version, known := parseVersion(r.Version)
+	native := slices.Contains([]string{
+		"", "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic",
+		"@ai-sdk/amazon-bedrock",
+	}, r.target.Package)
+	if !native || r.target.KeepsBound || r.Profile.IsKilo() || known && slices.Compare(version, dropsSince) < 0 ||
+		strings.Contains(model, "mythos-5-1") {
+		return request.Refused
+	}
+	return request.Dropped
 }
