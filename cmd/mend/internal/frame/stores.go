@@ -294,16 +294,12 @@ func CheckFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64)
 	return nil
 }
 
-// NextStore prints the heading of a store, after a blank line if it is not the first.
+// NextStore prints the path of a store, and the version and the setting that it is judged by, after a blank line if it
+// is not the first.
 func (env *Env) NextStore(c *mend.Store) {
 	if env.stores++; env.stores > 1 {
 		env.Printf("\n")
 	}
-	PrintStore(env, c)
-}
-
-// PrintStore prints the path of a store, and the version and the setting that it is judged by.
-func PrintStore(env *Env, c *mend.Store) {
 	line := term.ShortenHome(c.ID().Root)
 	v := c.Version("")
 	if note := v.Note(); note != "" {

@@ -179,6 +179,9 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) (failed 
 		}
 	}
 	lost, err := b.listLost(ctx, stores)
+	if ctx.Err() != nil { // another scan has begun, and lists them
+		return ctx.Err()
+	}
 	for key, x := range lost {
 		p.Found = append(p.Found, lostSession(found[key], x))
 	}

@@ -472,7 +472,7 @@ func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame
 			return env.Both(ctx, unread, One(ctx, env, c, heads[0], f, r))
 		}
 	}
-	frame.PrintStore(env, c)
+	env.NextStore(c)
 	var rows []frame.Restorable
 	for _, h := range heads {
 		rows = append(rows, frame.Restorable{Restorable: mend.Restorable{Session: h, State: mend.Elsewhere, Other: r.From}, Store: c})
