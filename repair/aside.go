@@ -23,7 +23,7 @@ func (s *search) setAside() *search {
 		left[d.finding] = true
 	}
 	t := &search{c: s.c, origin: s.origin, aside: true}
-	t.filter = func(c *Case, f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.filter(c, f) }
+	t.filter = func(f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.filter(f) }
 	t.run()
 	t.fixed, t.changed = append(s.fixed, t.fixed...), s.changed || t.changed
 	return t

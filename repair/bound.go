@@ -128,7 +128,7 @@ func removeSpoiled(before, after *Case, auto bool) (*Case, *change.BoundThinking
 		gone[boundKey(t)] = true
 	}
 	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
-	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool { return gone[f.key()] }, auto)
+	s := newSearch(asked, origin{}, func(f Finding) bool { return gone[f.key()] }, auto)
 	if left := SpoiledThinking(before, s.c.Reset()); len(left) > 0 {
 		why := whyNone
 		if len(s.failed) > 0 {

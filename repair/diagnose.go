@@ -68,7 +68,7 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	known := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Lost, Note} {
-		t := newSearch(left, o, func(_ *Case, f Finding) bool {
+		t := newSearch(left, o, func(f Finding) bool {
 			_, ok := known[f.keyAt(o.first(f.Ref))]
 			return f.Severity <= worst && !ok
 		}, false)

@@ -220,11 +220,11 @@ func fixRequested(c *Case, o origin, req Request) *search {
 	case req.Error != nil:
 		return fixError(c, o, req)
 	case req.Restore:
-		return req.search(c, o, func(_ *Case, f Finding) bool { return f.Class == HiddenSession })
+		return req.search(c, o, func(f Finding) bool { return f.Class == HiddenSession })
 	case len(req.Classes) > 0:
-		return req.search(c, o, func(_ *Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
+		return req.search(c, o, func(f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}
-	return req.search(c, o, func(_ *Case, f Finding) bool {
+	return req.search(c, o, func(f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
 	})
 }
@@ -244,18 +244,13 @@ func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
 	c = c.WithError(e)
 	kind := sameKind(c, e)
-	var found []Finding
-	for _, f := range c.Findings().list {
-		if kind(c, f) {
-			found = append(found, f)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(c.Findings().list), func(f Finding) bool { return !kind(f) })
 	if selects, only := locate(c, e, found); selects != nil && !req.All {
 		named := map[key]bool{} // by key, because fixes may change the places of other findings
 		for _, f := range found {
 			named[f.key()] = selects(f)
 		}
-		t := req.search(c, o, func(_ *Case, f Finding) bool { return named[f.keyAt(o.first(f.Ref))] })
+		t := req.search(c, o, func(f Finding) bool { return named[f.keyAt(o.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {
 			return t
 		}
@@ -265,11 +260,11 @@ func fixError(c *Case, o origin, req Request) *search {
 
 // sameKind selects the findings of the error's rule; if there are none, those of its class.
 func sameKind(c *Case, e APIError) filter {
-	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
-	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
+	exact := func(f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
+	if slices.ContainsFunc(c.Findings().list, exact) {
 		return exact
 	}
-	return func(_ *Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
+	return func(f Finding) bool { return e.Class != "" && f.Class == e.Class }
 }
 
 // suspects returns the findings of the error's kind, which may be its cause.

@@ -39,8 +39,8 @@ type search struct {
 // square of its findings. No session of the agents' tests needs 50.
 const maxExamined = 300
 
-// A filter reports whether a finding of the case should be fixed.
-type filter func(*Case, Finding) bool
+// A filter reports whether a finding should be fixed.
+type filter func(Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.
 type origin map[change.Ref]change.Ref
@@ -78,7 +78,7 @@ func (s *search) run() *search {
 		why = fmt.Sprintf("mend stopped after %d attempts. Repair what it found, then run it again.", maxExamined)
 	}
 	for _, f := range s.findings.list {
-		if !s.filter(s.c, f) {
+		if !s.filter(f) {
 			continue
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
@@ -109,7 +109,7 @@ const maxDepth = 3
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]
-		if tried == noMore || len(group) > 0 && (f.Code != group[0].Code || tried != n) || !s.filter(s.c, f) {
+		if tried == noMore || len(group) > 0 && (f.Code != group[0].Code || tried != n) || !s.filter(f) {
 			continue
 		}
 		group, n = append(group, f), tried
@@ -248,7 +248,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	for old, ref := range o.to {
 		originals[ref] = old
 	}
-	caused := func(_ *Case, f Finding) bool {
+	caused := func(f Finding) bool {
 		if f.Severity != Broken && s.findings.mayHide(place{f.Code, originals.first(f.Ref).Message, InUse}) {
 			return false
 		}
@@ -287,7 +287,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
 	for _, f := range group {
 		sameFix, begun := alike[f.Ref.Message]
-		if begun && (!sameFix || busy[f.Ref]) || !s.findings.has(f.key()) || !s.filter(s.c, f) {
+		if begun && (!sameFix || busy[f.Ref]) || !s.findings.has(f.key()) || !s.filter(f) {
 			continue
 		}
 		all := attempts(s.fixes(f))
@@ -452,7 +452,7 @@ const whyNone = "mend knows no change that fixes this without breaking something
 func (s *search) forkAdvice() string {
 	broken := map[string]bool{}
 	for _, f := range s.findings.list {
-		if f.Severity == Broken && s.filter(s.c, f) {
+		if f.Severity == Broken && s.filter(f) {
 			broken[f.Ref.Message] = true
 		}
 	}
