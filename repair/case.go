@@ -127,12 +127,10 @@ func (c *Case) Findings() *Findings {
 	if c.findings != nil {
 		return c.findings
 	}
-	fails := map[int]bool{}
-	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Rule(code).Once }}
-	fs.Hides = func(setting int, code string) bool { return fails[setting] && c.OfRequest != nil && c.OfRequest(code) }
+	fs := &Findings{c: c, at: map[key]int{}, counts: map[place]int{}, fails: map[int]bool{}}
 	c.findings = fs
 	s := c.send(InUse)
-	fails[InUse] = s.Fails
+	fs.fails[InUse] = s.Fails
 	for _, f := range s.Findings {
 		f.Severity = cmp.Or(f.Severity, Broken)
 		c.add(InUse, f)
@@ -156,7 +154,7 @@ func (c *Case) Findings() *Findings {
 	faults := c.Faults()
 	if c.isDraft || c.All || len(fs.list)+len(faults) > 0 {
 		for i := InUse + 1; i < len(c.settings); i++ {
-			fails[i] = c.count(fs, i)
+			fs.fails[i] = c.count(i)
 		}
 	}
 	for _, f := range faults {
@@ -169,7 +167,7 @@ func (c *Case) Findings() *Findings {
 
 // count adds or counts the findings of a setting other than the one in use, and reports whether the agent fails before
 // it sends the request.
-func (c *Case) count(fs *Findings, i int) (fails bool) {
+func (c *Case) count(i int) (fails bool) {
 	s := c.send(i)
 	for _, f := range s.Findings {
 		if c.settings[i].Thinking != c.settings[InUse].Thinking && isLoopRule(f.Code) {
@@ -179,7 +177,7 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 			f.Severity = Latent
 			c.add(i, f)
 		} else {
-			fs.Count(i, f.Code, f.Ref.Message)
+			c.findings.count(i, f)
 		}
 	}
 	return s.Fails
@@ -189,10 +187,12 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 // when thinking is switched on or off, so the rule counts only in the setting in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
-// add adds a finding. If it has no severity, it gets its rule's, or else it is a [Note].
+// add adds a finding. If it has no severity, it gets its rule's, or else it is a [Note]; over all settings the worst
+// counts. Unknown content of a newer version is a note.
 func (c *Case) add(setting int, f Finding) {
+	fs := c.findings
 	if f.CountOnly {
-		c.findings.Count(setting, f.Code, f.Ref.Message)
+		fs.count(setting, f)
 		return
 	}
 	x := c.Rules.Fault(c, f)
@@ -201,7 +201,16 @@ func (c *Case) add(setting int, f Finding) {
 	if c.Writing != nil && c.Writing(c.State, f) {
 		return
 	}
-	c.findings.Add(setting, f)
+	if f.Unknown = f.Unknown && c.Newer != ""; f.Unknown {
+		f.Severity = Note
+	}
+	fs.count(setting, f)
+	i, ok := fs.at[f.key()]
+	if !ok {
+		i = len(fs.list)
+		fs.at[f.key()], fs.list = i, append(fs.list, f)
+	}
+	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
 }
 
 // askedErrors returns the error of the case, or one error for each class that the user requests.

@@ -27,9 +27,10 @@ type Finding struct {
 	Fixes   []Fix         // instead of the rule's fixes; nil for the rule's
 	Refusal *RefusalError // why it has no fix; nil to ask the state, see [State].Refuses
 
-	// CountOnly means that this is not yet a finding, but that a fix may turn it into one; see [Findings.Count].
+	// CountOnly means that this is not yet a finding, but that a fix may turn it into one.
 	CountOnly bool
-	// Unknown means that mend does not know the record's kind, the field or the field's type. See [Findings].
+	// Unknown means that mend does not know the record's kind, the field or the field's type. If the agent is newer than
+	// mend knows, it is a note without a fix, and a fix that changes it does not hold.
 	Unknown bool
 
 	candidate *request.Block // the block that an error may be about
@@ -67,50 +68,19 @@ type place struct {
 // too.
 const InUse = 0
 
-// Findings are all findings of a session, under every [Setting]. The zero Findings is empty.
+// Findings are all findings of a session, under every [Setting]. They are fixed in the order of the list.
 type Findings struct {
+	c      *Case
 	list   []Finding
 	at     map[key]int // indexes in list
 	counts map[place]int
+	fails  map[int]bool // the settings in which the agent fails before it sends a request
 
 	sharing map[string][]Stored // see [messagesByItem]; nil before the first use
-
-	// Newer is the name and version of the agent if mend knows only older versions; else "". Unknown content in its
-	// sessions is a note without a fix, and a fix that changes it does not hold.
-	Newer string
-	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for example
-	// because the agent fails before it sends a request. Findings that a fix uncovers do not count against it.
-	Hides func(setting int, code string) bool
-	// Once, if not nil, reports whether several findings with the code in a message are no worse than one.
-	Once func(code string) bool
 }
 
-// Add adds a finding under a setting. Its severity is the worst under any setting. Findings are fixed in the order in
-// which they are added.
-func (fs *Findings) Add(setting int, f Finding) {
-	if f.Unknown = f.Unknown && fs.Newer != ""; f.Unknown {
-		f.Severity = Note
-	}
-	fs.Count(setting, f.Code, f.Ref.Message)
-	i, ok := fs.at[f.key()]
-	if !ok {
-		if fs.at == nil {
-			fs.at = map[key]int{}
-		}
-		i = len(fs.list)
-		fs.at[f.key()] = i
-		fs.list = append(fs.list, f)
-	}
-	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
-}
-
-// Count counts a problem that need not be fixed. A fix may turn it into a finding with the code.
-func (fs *Findings) Count(setting int, code, message string) {
-	if fs.counts == nil {
-		fs.counts = map[place]int{}
-	}
-	fs.counts[place{code, message, setting}]++
-}
+// count counts a problem that need not be fixed. A fix may turn it into a finding with the code.
+func (fs *Findings) count(setting int, f Finding) { fs.counts[place{f.Code, f.Ref.Message, setting}]++ }
 
 // IsWell reports whether the message of a finding has no findings under a setting, not even hidden ones.
 func (fs *Findings) IsWell(setting int, f Finding) bool {
@@ -125,11 +95,11 @@ func (fs *Findings) IsWell(setting int, f Finding) bool {
 // All returns the findings in the order they were added. The caller must not change the slice.
 func (fs *Findings) All() []Finding { return fs.list }
 
-// mayHide reports whether a finding at p may have been hidden.
-func (fs *Findings) mayHide(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
-
-// countsOnce reports whether several findings at p are no worse than one.
-func (fs *Findings) countsOnce(p place) bool { return fs.Once != nil && fs.Once(p.code) }
+// mayHide reports whether a finding at p may have been hidden because the agent fails before it sends a request. Such
+// findings do not count against a fix that uncovers them.
+func (fs *Findings) mayHide(p place) bool {
+	return fs.fails[p.setting] && fs.c.OfRequest != nil && fs.c.OfRequest(p.code)
+}
 
 // Has reports whether there is a finding with the same code at the same record.
 func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }

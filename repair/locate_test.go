@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/chat"
 	"mend/internal/request"
@@ -309,27 +308,5 @@ func TestIsNearUnknown(t *testing.T) {
 		if got := strings.Join(near, " "); got != want {
 			t.Errorf("unknown content in turn %d is near %s, want %s", unknown, got, want)
 		}
-	}
-}
-
-// TestIsWell: a message is well in a setting if it has no finding there, and none that may be hidden.
-func TestIsWell(t *testing.T) {
-	at := func(message string) repair.Finding {
-		return repair.Finding{Code: "x", Ref: change.Ref{Kind: change.KindMessage, Message: message}}
-	}
-	var fs repair.Findings
-	fs.Add(1, at("m1"))
-	for _, x := range []struct {
-		setting int
-		message string
-		want    bool
-	}{{1, "m1", false}, {0, "m1", true}, {1, "m2", true}} {
-		if got := fs.IsWell(x.setting, at(x.message)); got != x.want {
-			t.Errorf("%s is well in setting %d: %t, want %t", x.message, x.setting, got, x.want)
-		}
-	}
-	fs.Hides = func(setting int, code string) bool { return setting == 0 && code == "x" }
-	if fs.IsWell(0, at("m1")) || !fs.IsWell(1, at("m2")) {
-		t.Error("IsWell ignores a finding that may be hidden, or applies it to another setting")
 	}
 }

@@ -111,7 +111,7 @@ func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 		old := before[p]
 		switch {
 		case n <= old,
-			together && old > 0 && s.findings.countsOnce(p),
+			together && old > 0 && s.c.Rules.Rule(p.code).Once,
 			p.setting != InUse && s.findings.mayHide(p):
 			continue
 		}

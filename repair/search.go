@@ -347,7 +347,7 @@ func (s *search) fixes(f Finding) []Fix {
 		return nil
 	}
 	if f.Unknown {
-		why := s.findings.Newer + " is newer than the versions that mend knows. This may be valid in that version, so mend " +
+		why := s.c.Newer + " is newer than the versions that mend knows. This may be valid in that version, so mend " +
 			"leaves it unchanged."
 		s.reasons[f.key()] = &RefusalError{Why: why, Final: true}
 		return nil

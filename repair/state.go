@@ -72,7 +72,7 @@ type Context struct {
 	Rules     *Rules     // nil for the rules of the engine alone
 	Texts     Texts
 	Busy      string                  // the process that uses the session, and what the user can do; "" for none
-	Newer     string                  // see [Findings]
+	Newer     string                  // the agent's name and version if mend knows only older versions; else ""
 	Window    func(request.Model) int // the context window of a model in tokens; 0 if unknown
 	LastError []byte                  // the stored error with which the newest answer failed; nil if it did not fail
 

@@ -130,7 +130,7 @@ type toy struct {
 	thinking bool   // the model thinks
 	window   int
 	busy     string
-	newer    string // see [repair.Findings]
+	newer    string // see [repair.Context]
 
 	hideBefore bool // content before a summary is not sent
 
