@@ -35,12 +35,17 @@ func Open(name string) (*Dir, error) {
 		r.Close()
 		return nil, err
 	}
-	d := &Dir{Path: ".", r: r, f: f, top: r}
+	return newDir(".", r, r, f)
+}
+
+// newDir returns the folder that is open as r and as f. It closes both if another program replaced it in between.
+func newDir(p string, top, r *os.Root, f *os.File) (*Dir, error) {
+	d := &Dir{Path: p, r: r, f: f, top: top}
 	info, err := f.Stat()
 	if err == nil {
 		err = sameFile(info, func() (fs.FileInfo, error) { return r.Stat(".") })
 	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // as in openFolder
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // without the right to enter the folder, r finds no name
 		d.Close()
 		return nil, d.wrap("open", ".", err)
 	}
@@ -103,12 +108,11 @@ func (d *Dir) openFolder(name string, before fs.FileInfo) (*Dir, error) {
 		r.Close()
 		return nil, d.wrap("open", name, err)
 	}
-	sub := &Dir{Path: path.Join(d.Path, name), r: r, f: f, top: d.top}
-	err = sameFile(before, f.Stat)
-	if err == nil {
-		err = sameFile(before, func() (fs.FileInfo, error) { return r.Stat(".") })
+	sub, err := newDir(path.Join(d.Path, name), d.top, r, f)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // without the right to enter the folder, r finds no name
+	if err := sameFile(before, f.Stat); err != nil {
 		sub.Close()
 		return nil, d.wrap("open", name, err)
 	}
