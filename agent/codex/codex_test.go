@@ -263,6 +263,47 @@ func TestConflictedCopy(t *testing.T) {
 	}
 }
 
+// TestRewind: going back to an earlier prompt begins another rollout of the session, which names the earlier one. mend
+// lists the session once, with the rollout that Codex continues, and no change separates it from its beginning.
+func TestRewind(t *testing.T) {
+	const own = "01a22fd7-5d45-7890-8669-9edf7c829b84"
+	h := fixture.NewHome(t, "")
+	journal := t.TempDir()
+	c := open(t, h, journal)
+	k, err := c.Case(t.Context(), session(t, c))
+	must(t, err)
+	q, _ := k.Next()
+	head, err := os.ReadFile(h.Rollout())
+	must(t, err)
+	name := strings.Replace(strings.Replace(fixture.File, "T15-51-04", "T16-00-00", 1), ".jsonl", "_"+own+".jsonl", 1)
+	at := bytes.Count(head, []byte("\n"))
+	meta := fmt.Appendf(nil, `{"timestamp":"2026-11-22T16:00:00.000Z","ordinal":%[2]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-22T16:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[1]q,"end_ordinal_exclusive":%[2]d,"end_byte_offset":%[3]d}}}
+`, testdata.CodexSession, at, len(head))
+	prompt := fmt.Appendf(nil, `{"timestamp":"2026-11-22T16:00:01.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"again"}]}}
+`, at+1)
+	h.Write(name, append(meta, prompt...))
+	for range 2 { // without and with a row
+		c = open(t, h, journal)
+		k, err = c.Case(t.Context(), session(t, c))
+		must(t, err)
+		if next, _ := k.Next(); len(next.Turns) != len(q.Turns)+1 || len(k.Findings().All()) != 0 {
+			t.Errorf("the request has %d turns, want %d and one; found %v", len(next.Turns), len(q.Turns), k.Findings().All())
+		}
+		if _, err := os.Stat(filepath.Join(h.Root(), "state_5.sqlite")); err != nil {
+			createIndex(h, filepath.Join(h.Root(), name))
+		}
+	}
+	cleaned, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: []change.Head{session(t, c)}})
+	if err != nil || cleaned.Rows[change.KindSession.String()] != 2 {
+		t.Fatalf("removing the session: %+v, %v", cleaned, err)
+	}
+	h.Write(name, append(bytes.Repeat([]byte("x"), 20), append(meta[len(meta)/2:], prompt...)...))
+	r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
+	if err != nil || len(r.Plan.Ops) > 0 || len(r.Remaining) == 0 {
+		t.Errorf("the repair of a torn first record loses the beginning: %d ops, error %v", len(r.Plan.Ops), err)
+	}
+}
+
 // TestLock: mend changes nothing while a process holds the lock of the session.
 func TestLock(t *testing.T) {
 	h := fixture.NewHome(t, "")

@@ -41,6 +41,9 @@ func (*store) CountMissing(current, earlier []change.Record, edited map[change.R
 		data = append(data, r.Data...)
 	}
 	for _, r := range earlier {
+		if len(current) > 0 && ownID(r.Ref) != ownID(current[0].Ref) {
+			continue // see RemovedMessages
+		}
 		records, messages, unnamed := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
 		if unnamed {
@@ -48,6 +51,12 @@ func (*store) CountMissing(current, earlier []change.Record, edited map[change.R
 		}
 	}
 	return lack
+}
+
+// RemovedMessages implements [agent.Store]. If the user goes back to an earlier prompt, Codex begins another rollout of
+// the session, and leaves the one that mend may have kept as it is. No message of a rollout has a record of its own.
+func (*store) RemovedMessages(_ context.Context, head change.Head) (map[string]bool, error) {
+	return map[string]bool{"": ownID(head.Ref) != head.ID}, nil
 }
 
 // Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless the exact state is
@@ -73,6 +82,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	// The rollout may have been archived, or compressed, since.
 	post := change.RecordOf(rollout.PlainRef(head.Ref), kept[i].Post)
 	var before []*change.Record
+	if now[0] != nil && ownID(kept[i].Ref) != ownID(head.Ref) {
+		return result, nil // the user went back since, which begins another rollout and leaves this one as it is
+	}
 	if now[0] != nil {
 		src, _, err := s.read(head)
 		if err != nil {
@@ -128,13 +140,32 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Spa
 	})
 }
 
-// Clean implements [agent.Store]: it removes the rollout and its row.
+func ownID(ref change.Ref) string {
+	p, _ := rollout.PathOf(ref)
+	_, own := rollout.NameIDs(p)
+	return own
+}
+
+// Clean implements [agent.Store]: it removes the rollouts of the session and its row.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
 		c, err := s.Case(ctx, h, repair.Request{})
 		if err != nil {
 			return nil, err
 		}
-		return change.Diff(c.Records, func(func(*change.Record) bool) {}), nil
+		ops := change.Diff(c.Records, func(func(*change.Record) bool) {})
+		for _, p := range s.namedAfter(ofSession + h.ID) {
+			one, err := s.SessionAt(ctx, p)
+			if err != nil || one.Ref == h.Ref {
+				continue
+			}
+			e, err := s.Load(one.Ref)
+			if err != nil {
+				return nil, err
+			}
+			image := change.ImageOf(&change.Record{Ref: one.Ref, Data: e.Data, Mode: e.Mode.Perm()})
+			ops = append(ops, change.Op{Ref: one.Ref, Pre: image})
+		}
+		return ops, nil
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -62,5 +64,42 @@ func TestRealScreen(t *testing.T) {
 	apply(t, c, r.Plan)
 	if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != "alive" {
 		t.Errorf("after the repair the session is %s: %s", r.Fate(), r.Output)
+	}
+}
+
+// TestRealRewind: after the user went back to an earlier prompt, mend predicts the request, also without the index.
+func TestRealRewind(t *testing.T) {
+	storetest.Long(t)
+	h := newHome(t)
+	keys := []string{"\x1b", "\x1b", "h", "\r", " instead", "\r"}
+	typed := func(shown string) (next string) {
+		if len(keys) > 0 && (len(keys) < 6 || strings.Contains(shown, "zero more")) {
+			next, keys = keys[0], keys[1:]
+		}
+		return next
+	}
+	answered := func(string) bool {
+		all, _ := filepath.Glob(filepath.Join(h.Root(), "sessions/*/*/*/*_*.jsonl"))
+		if len(all) == 0 {
+			return false
+		}
+		data, err := os.ReadFile(all[0])
+		return err == nil && strings.Contains(string(data), "task_complete")
+	}
+	shown, kill := h.ScreenType(typed, answered, "resume", "--no-daemon", testdata.CodexSession)
+	kill()
+	if !answered("") {
+		t.Fatalf("going back began no rollout:\n%s", shown)
+	}
+	for _, prompt := range []string{"with the index", "without it"} {
+		if prompt == "without it" {
+			must(t, os.Remove(filepath.Join(h.Root(), "state_5.sqlite")))
+		}
+		c := open(t, h, t.TempDir())
+		want := expectedItems(t, c, session(t, c))
+		got := h.Prompt(testdata.CodexSession, prompt)
+		if diff := gocmp.Diff(want, short(got.Items)); diff != "" || got.Fate() != "alive" || !strings.Contains(strings.Join(want, "\n"), "instead") {
+			t.Errorf("%s the session is %s; the request differs (-predicted +seen):\n%s", prompt, got.Fate(), diff)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type store struct {
 	index map[string]*change.Record // rows of the index, by session; nil before they are read
 	seen  string                    // the state of the index when its rows were read
 
-	named map[string][]string // paths of the rollouts with an id in their names, by id; nil before they are needed
+	named map[string][]string // see namedAfter; nil before it is needed
 
 	known      rollout.Providers
 	configured string // the state of the settings when they were read
@@ -63,18 +64,31 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 			return nil, err
 		}
 	}
-	named := map[string]bool{}
-	for _, h := range heads {
-		named[h.ID] = named[h.ID] || hasName(h)
+	newest := map[string]string{} // by session, the path of the rollout that Codex continues
+	for i := range heads {
+		h := &heads[i]
+		if h.Base != "" {
+			if all := s.namedAfter(h.Base); len(all) > 0 {
+				h.Base = rollout.NameID(all[0])
+			}
+		}
+		p, _ := rollout.PathOf(h.Ref)
+		later := !s.isCurrent(*h, newest[h.ID]) && path.Base(p) > path.Base(newest[h.ID])
+		if rollout.NameID(p) == h.ID && (later || s.isCurrent(*h, p)) {
+			newest[h.ID] = p
+		}
 	}
-	// A file of another name is a copy that a sync tool made, if the session also has its own. Codex ignores it.
-	return slices.DeleteFunc(heads, func(h change.Head) bool { return named[h.ID] && !hasName(h) }), nil
+	// The others are earlier rollouts of the session, or copies by a sync tool with names that Codex ignores.
+	return slices.DeleteFunc(heads, func(h change.Head) bool {
+		p, _ := rollout.PathOf(h.Ref)
+		return newest[h.ID] != "" && newest[h.ID] != p
+	}), nil
 }
 
-// hasName reports whether the rollout of a session has the name by which Codex finds it.
-func hasName(h change.Head) bool {
-	p, _ := rollout.PathOf(h.Ref)
-	return rollout.NameID(p) == h.ID
+// isCurrent reports whether the row of a session names the rollout at a path below the root.
+func (s *store) isCurrent(h change.Head, p string) bool {
+	row := s.rows()[h.ID]
+	return row != nil && p != "" && path.Base(row.Text("rollout_path")) == path.Base(strings.TrimSuffix(p, rollout.Compressed))
 }
 
 func (s *store) list(ctx context.Context, parent *safedir.Dir, folder string, heads *[]change.Head) error {
@@ -220,24 +234,26 @@ func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, e
 	return src, err
 }
 
-// lineage returns the session that a fork was forked from, the session that this one was forked from, and so on. It
-// ends before a session that does not exist. Codex finds them by the ids in the names of their files.
+// lineage returns the rollout that has the beginning of a fork, the one that has the beginning of this rollout, and so
+// on. It ends before a rollout that does not exist. Codex finds them by the ids in the names of their files.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
-	seen := map[string]bool{fork.ID: true}
-	for fork.Base != "" && !seen[fork.Base] {
-		seen[fork.Base] = true
-		for _, p := range s.namedAfter(fork.Base) {
-			if base, err := s.SessionAt(context.Background(), p); err == nil {
-				fork, all = base, append(all, base)
-				break
-			}
+	p, _ := rollout.PathOf(fork.Ref)
+	next, seen := []string{filepath.Join(s.ID().Root, p)}, map[string]bool{}
+	for ; fork.Base != "" && len(next) > 0 && !seen[next[0]]; next = s.namedAfter(fork.Base) {
+		one, err := s.SessionAt(context.Background(), next[0])
+		if err != nil {
+			break
 		}
+		if fork = one; len(seen) > 0 {
+			all = append(all, fork)
+		}
+		seen[next[0]] = true
 	}
 	return all
 }
 
-// namedAfter returns the paths of the rollouts with that id in their names. It walks the folders once after each List,
-// not for each fork.
+// namedAfter returns the paths of the rollouts with that id of their own in their names; after ofSession, of all
+// rollouts of a session. It walks the folders once after each List, not for each fork.
 func (s *store) namedAfter(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,8 +264,9 @@ func (s *store) namedAfter(id string) []string {
 				if err != nil {
 					return nil
 				}
-				if id := rollout.NameID(e.Name()); id != "" {
-					s.named[id] = append(s.named[id], p)
+				if session, own := rollout.NameIDs(e.Name()); own != "" {
+					s.named[own] = append(s.named[own], p)
+					s.named[ofSession+session] = append(s.named[ofSession+session], p)
 				}
 				return nil
 			})
@@ -257,6 +274,8 @@ func (s *store) namedAfter(id string) []string {
 	}
 	return s.named[id]
 }
+
+const ofSession = "session "
 
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head.ID) != ""

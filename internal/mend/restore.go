@@ -226,13 +226,17 @@ func (c *Store) restorable(
 		}
 		r.Missing = lack.Records
 	}
+	undone := from != nil && c.isUndone(ctx, k, f.Session, from)
+	if undone && shown != repair.Listed {
+		from = nil
+	}
 	r.setCopy(from)
 	switch {
 	case shown != repair.Listed:
 		return r, from, shown != repair.NotLoaded || from != nil, nil
 	case from == nil:
 		return r, nil, false, nil
-	case c.isUndone(ctx, k, f.Session, from):
+	case undone:
 		r.State = Undone
 		return r, from, false, nil
 	case from.First != now.First && now.Messages > 0 && (r.Missing == 0 || lack.Messages >= from.Messages):

@@ -94,14 +94,30 @@ func (c *State) forkFault() (code, id, why string) {
 	id, moved := c.baseFault()
 	switch {
 	case id != "":
-		return "fork-refused", id, "Repair that session: mend fix " + id + ". Its forks then work, too."
+		id, why = c.refusedBase(id, "")
+		return "fork-refused", id, why
 	case moved:
 		return "fork-offset", base, ""
 	case c.src.Unreadable && c.needsBase() && c.src.Base.encrypted != "":
-		id = c.src.Base.encrypted
-		return "fork-refused", id, "Repair that session with the same error: mend fix " + id + " --error TEXT. Then mend fix repairs its forks."
+		id, why = c.refusedBase(c.src.Base.encrypted, " --error TEXT")
+		return "fork-refused", id, why
 	}
 	return "", "", ""
+}
+
+// refusedBase returns the session that has the rollout with that id, and what the user can do about its content.
+func (c *State) refusedBase(id, flags string) (session, why string) {
+	for b := c.src.Base; b != nil; b = b.Base {
+		p, _ := PathOf(b.Ref)
+		if of, own := NameIDs(p); own == id {
+			session = of
+		}
+	}
+	if session == c.src.Ref.Session {
+		return session, "It is in the rollout from before the user went back, which mend does not change. Go back further, or " +
+			"begin a new session."
+	}
+	return session, "Repair that session: mend fix " + session + flags + ". Then mend fix repairs its forks."
 }
 
 // lineFaults returns the numbers of the lines with a fault, by code, and the unknown types after line last.
@@ -334,7 +350,21 @@ func (d *draft) setMeta() error {
 		}
 	}
 	d.lines[at] = newLine(0, raw)
+	if id, _, _ := baseOf(d.lines); id == "" && d.startsLater() {
+		return repair.ErrNoEdit // the lost record named the beginning, which is in another rollout
+	}
 	return nil
+}
+
+// startsLater reports whether the rollout began after the beginning of the conversation, as that of a fork does.
+func (s *content) startsLater() bool {
+	session, own := NameIDs(s.path)
+	for i := range s.lines {
+		if n, ok := s.lines[i].ordinal(); ok && i > 0 {
+			return own != session || n > int64(i)
+		}
+	}
+	return own != session
 }
 
 // isMetaPart reports whether the line is a record that begins a session, or a part of one.

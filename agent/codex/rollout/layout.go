@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -26,16 +27,26 @@ const (
 
 func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 
-// nameForm is the pattern of a rollout's name. Codex does not find or continue a rollout with another name.
+// nameForm is the pattern of a rollout's name. Codex does not find or continue a rollout with another name. Going back to
+// an earlier prompt begins another rollout of the session, with an id of its own after the session's.
 var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-` +
-	`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
+	`(` + uuid + `)(?:_(` + uuid + `))?\.jsonl$`)
+
+const uuid = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
 // NameID returns the id of the session in the name of a rollout, "" if the name is not a rollout's.
 func NameID(name string) string {
+	id, _ := NameIDs(name)
+	return id
+}
+
+// NameIDs also returns the id of the rollout, by which a later rollout names it as its beginning. The first rollout of a
+// session has the id of the session.
+func NameIDs(name string) (session, own string) {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
-		return m[4]
+		return m[4], cmp.Or(m[5], m[4])
 	}
-	return ""
+	return "", ""
 }
 
 // A Layout maps sessions to rollouts: the project of a ref is the rollout's path, see [PathOf].
