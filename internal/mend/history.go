@@ -349,13 +349,9 @@ func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*chan
 		if !found || head.Ref.Session == "" {
 			continue
 		}
-		then := "the session would exist twice"
-		if o.Post == nil {
-			then = "its own record would stay"
-		}
 		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first",
 			o.Ref.Session),
-			"session %s %w (%s): %s", o.Ref.Session, errElsewhere, head.Directory, then)
+			"session %s %w (%s): its record there would stay", o.Ref.Session, errElsewhere, head.Directory)
 	}
 	return nil
 }

@@ -3,7 +3,8 @@
 // It may import change. Read [Run] first.
 //
 // It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of the
-// recently changed sessions, show which sessions. It keeps one number per session, and the stamps of an hour.
+// recently changed sessions, show which sessions. It keeps one number per session, and the stamps of those that changed
+// in the last hour.
 package watch
 
 import (
