@@ -47,15 +47,11 @@ func (c Repairer) lastEntry(ctx context.Context, id string) (*change.Entry, erro
 
 // Examine implements live.Repairer.
 func (c Repairer) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
-	return c.examine(ctx, head, repair.Request{})
-}
-
-func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
 	head, err := c.lookUp(ctx, head)
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	return c.Store.Examine(ctx, head, r)
+	return c.Store.Examine(ctx, head, repair.Request{})
 }
 
 // Trim implements live.Repairer. Its errors come from [mend.Store.ProposeTrim] and [mend.Store.Apply].
@@ -212,11 +208,6 @@ func (c Repairer) Repair(ctx context.Context, head change.Head, r repair.Request
 func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	string, repair.Result, error,
 ) {
-	if accept != nil && r.Error == nil && !r.Latent { // a quick check, because usually nothing is broken
-		if e, err := c.examine(ctx, head, r); err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, isBroken) {
-			return "", repair.Result{Remaining: e.Diagnoses}, nil
-		}
-	}
 	head, err := c.lookUp(ctx, head)
 	if err != nil {
 		return "", repair.Result{}, err
