@@ -42,3 +42,19 @@ func TestFolderIsFile(t *testing.T) {
 		t.Errorf("Prepare = %v, want a conflict about the folder", err)
 	}
 }
+
+// TestLinkedFile: a file with a second hard link is not replaced, because that would break the link.
+func TestLinkedFile(t *testing.T) {
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
+	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_21", "new")
+	name := filepath.Join(root, "part/msg_2/prt_21.json")
+	if err := os.Link(name, name+".copy"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) || !strings.Contains(conflict.Conflicts[0].Why, "2 hard links") {
+		t.Errorf("Prepare = %v, want a conflict about the links", err)
+	}
+}

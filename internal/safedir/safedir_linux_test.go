@@ -93,12 +93,38 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// exchangeUntilDone calls exchange with 0, 1, … in a goroutine until the returned function is called.
+func exchangeUntilDone(t *testing.T, exchange func(n int) error) (stop func()) {
+	t.Helper()
+	if err := exchange(0); err != nil {
+		t.Fatal(err)
+	}
+	done, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		var err error
+		for n := 1; err == nil; n++ {
+			select {
+			case <-done:
+				stopped <- nil
+				return
+			default:
+				err = exchange(n)
+			}
+		}
+		stopped <- err
+	}()
+	return func() {
+		close(done)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestReplacedMeanwhile: a file and a folder that another program replaces all the time can be read each time.
 func TestReplacedMeanwhile(t *testing.T) {
 	root := t.TempDir()
-	done := make(chan struct{})
-	stopped := make(chan error)
-	put := func(n int) error {
+	stop := exchangeUntilDone(t, func(n int) error {
 		file, folder := filepath.Join(root, "file"), filepath.Join(root, "folder")
 		next := fmt.Sprintf("%s.%d", file, n)
 		if err := errors.Join(os.WriteFile(next, []byte("content"), 0o600), os.Rename(next, file)); err != nil {
@@ -109,23 +135,8 @@ func TestReplacedMeanwhile(t *testing.T) {
 			return errors.Join(err, os.Rename(next, folder))
 		}
 		return errors.Join(unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE), os.Remove(next))
-	}
-	if err := put(0); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		var err error
-		for n := 1; err == nil; n++ {
-			select {
-			case <-done:
-				stopped <- nil
-				return
-			default:
-				err = put(n)
-			}
-		}
-		stopped <- err
-	}()
+	})
+	defer stop()
 	d, err := Open(root)
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +152,60 @@ func TestReplacedMeanwhile(t *testing.T) {
 		}
 		sub.Close()
 	}
-	close(done)
-	if err := <-stopped; err != nil {
-		t.Error(err)
+}
+
+// TestLinkMeanwhile: a link that takes the place of a file or a folder is not followed, at whatever moment.
+func TestLinkMeanwhile(t *testing.T) {
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, err := range []error{
+		os.WriteFile(at("file"), []byte("content"), 0o600), os.WriteFile(at("other"), []byte("other"), 0o600), os.Symlink("other", at("file.link")),
+		os.Mkdir(at("folder"), 0o700), os.MkdirAll(at("beside/below"), 0o700), os.Symlink("beside", at("folder.link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := exchangeUntilDone(t, func(int) (err error) {
+		for _, name := range []string{"file", "folder"} {
+			err = errors.Join(err, unix.Renameat2(unix.AT_FDCWD, at(name), unix.AT_FDCWD, at(name+".link"), unix.RENAME_EXCHANGE))
+		}
+		return err
+	})
+	defer stop()
+	d, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for range 5000 {
+		if e, _ := d.Read("file", 100); string(e.Data) == "other" {
+			t.Fatal("Read followed the link")
+		}
+		sub, err := d.Sub("folder")
+		if err != nil {
+			continue
+		}
+		names, err := sub.Names()
+		e, errStat := sub.Stat("below")
+		sub.Close()
+		if len(names) > 0 || e.Exists || err != nil || errStat != nil {
+			t.Fatalf("Sub followed the link: %q, %+v, %v, %v", names, e, err, errStat)
+		}
+	}
+}
+
+// TestGrowing: a file that is longer than its size said is too large if it exceeds the limit.
+func TestGrowing(t *testing.T) {
+	d, err := Open("/proc/self")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer d.Close()
+	if e, err := d.Read("status", 10); err != nil || e.Size != 0 || !e.TooLarge {
+		t.Errorf("Read with a limit of 10 bytes = %d bytes of %d, too large %t, %v", len(e.Data), e.Size, e.TooLarge, err)
+	}
+	if e, err := d.Read("status", 1<<20); err != nil || e.TooLarge || !strings.Contains(string(e.Data), "Pid:") {
+		t.Errorf("Read = %q, too large %t, %v", e.Data, e.TooLarge, err)
 	}
 }

@@ -82,3 +82,22 @@ func TestKeep(t *testing.T) {
 		t.Errorf("Keep with a fault = %v, and the files are %q", err, names())
 	}
 }
+
+// TestMakeStage: a new staging folder has the first free number. After an error the path is that of no other folder, because
+// the caller removes it.
+func TestMakeStage(t *testing.T) {
+	a, _ := newArea(t)
+	for _, want := range []string{".mend/own/1", ".mend/own/2"} {
+		if p, err := a.MakeStage(""); err != nil || p != want {
+			t.Errorf("MakeStage = %q, %v, want %q", p, err, want)
+		}
+	}
+	a.Step = func(string) error { return storetest.ErrFault }
+	if p, err := a.MakeStage(""); !errors.Is(err, storetest.ErrFault) || p == ".mend/own/1" || p == ".mend/own/2" {
+		t.Errorf("MakeStage with a fault = %q, %v", p, err)
+	}
+	storetest.Chmod(t, a.Path+"/.mend/own", 0o770)
+	if p, err := a.MakeStage(""); err == nil || p == ".mend/own/1" || p == ".mend/own/2" {
+		t.Errorf("MakeStage in a folder that others can write to = %q, %v", p, err)
+	}
+}
