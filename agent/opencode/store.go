@@ -164,7 +164,7 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 	return loaded, stamp, nil
 }
 
-// environment returns the inputs of a diagnosis from the store and the machine.
+// environment returns the inputs of a diagnosis from the store and the machine. provider is as in [repair.Options].
 func (s *store) environment(
 	ctx context.Context, loaded *record.Session, provider string,
 ) (e diagnose.Environment, err error) {
@@ -184,24 +184,16 @@ func (s *store) environment(
 	return e, err
 }
 
-// prepare reads a session and the other inputs of a diagnosis. provider is as in [repair.Options].
-func (s *store) prepare(
-	ctx context.Context, head change.Head, provider string,
-) (*record.Session, diagnose.Environment, error) {
-	s.models.reset() // the settings may have changed since the last call
-	loaded, _, err := s.load(ctx, head)
-	if err != nil {
-		return nil, diagnose.Environment{}, err
-	}
-	e, err := s.environment(ctx, loaded, provider)
-	return loaded, e, err
-}
-
 func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
 	if r.Gone {
 		return diagnose.New((&record.Session{Head: head}).Apply(r.Changes), r, diagnose.Environment{Agent: s.title}), nil
 	}
-	loaded, e, err := s.prepare(ctx, head, r.Provider)
+	s.models.reset() // the settings may have changed since the last call
+	loaded, _, err := s.load(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.environment(ctx, loaded, r.Provider)
 	if err != nil {
 		return nil, err
 	}
