@@ -293,6 +293,9 @@ func TestRewind(t *testing.T) {
 			createIndex(h, filepath.Join(h.Root(), name))
 		}
 	}
+	if forks, err := c.Forks(t.Context()); err != nil || len(forks) > 0 {
+		t.Errorf("the session is a fork of itself: %v, %v", forks, err)
+	}
 	cleaned, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: []change.Head{session(t, c)}})
 	if err != nil || cleaned.Rows[change.KindSession.String()] != 2 {
 		t.Fatalf("removing the session: %+v, %v", cleaned, err)

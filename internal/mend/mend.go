@@ -147,7 +147,7 @@ func (c *Store) Forks(ctx context.Context) ([]change.Head, error) {
 		return nil, nil
 	}
 	heads, err := c.Sessions(ctx)
-	return slices.DeleteFunc(heads, func(h change.Head) bool { return h.Base == "" }), err
+	return slices.DeleteFunc(heads, func(h change.Head) bool { return h.Base == "" || h.Base == h.ID }), err
 }
 
 func (c *Store) repairOptions() repair.Options {
