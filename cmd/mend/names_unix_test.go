@@ -225,7 +225,7 @@ func TestRepairNames(t *testing.T) {
 		{args: []string{"restore", first.Session, "--dry-run", "--at", "NAME"}},
 	} {
 		for name, want := range map[string]string{
-			"qevajo": "", "qev": "", "op-qevajo": "", "op-qev": "", "op-" + shared: "", shared: "ambiguous", "nope": `"nope"`, "op-nope": `"op-nope"`, "op-": `"op-"`, "@@": `"@@"`,
+			"qevajo": "", "qev": "", "op-qevajo": "", "op-qev": "", "op-" + shared: "ambiguous", shared: "ambiguous", "nope": `"nope"`, "op-nope": `"op-nope"`, "op-": `"op-"`, "@@": `"@@"`,
 		} {
 			if c.args[0] == "restore" && name == "@@" { // not read as an id
 				want = "want an age"
