@@ -435,10 +435,6 @@ func ids() []Damage {
 func contents() []Damage {
 	return []Damage{
 		{Name: "reasoning without id", Do: setPayload("reasoning", 0, "id", nil), Fate: "O3"},
-		{Name: "reasoning after its call", Do: func(r *Rollout) {
-			i, c := r.at("reasoning", 0), r.at("function_call", 0)
-			r.Lines[i], r.Lines[c] = r.Lines[c], r.Lines[i]
-		}, Fate: "O3"},
 		{Name: "killed after reasoning", Do: func(r *Rollout) {
 			i := r.at("reasoning", -1)
 			r.Lines = append(r.Lines[:i-1], r.cutReasoning(i))
