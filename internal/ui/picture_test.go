@@ -38,12 +38,14 @@ func newDemo() *demoBackend {
 func (b *demoBackend) Conversation(context.Context, Session) ([]Line, error) {
 	input := func(t string) Line { return Line{Text: t, Style: Faint, Indent: 4, Most: 4} }
 	return []Line{
-		who("You"), text("The login page shows nothing when the password is wrong. Please show an error below the field."), {},
+		who("You"), text("The login page shows nothing when the password is wrong. Please show an error below the field."),
+		{},
 		who("OpenCode"), text("I run the tests first."), text("**bash**"), input("command: npm test -- login"), input("FAIL login.test.tsx: 1 of 12"),
 		text("One test fails already. I add the message."),
 		{Head: "▲ ", Text: "The tool call has no result, so the provider refuses the conversation.", Style: Bad, Indent: 2, Mark: true},
 		{Text: "fix: It ends with an error, as if you had cancelled it. Nothing is lost.", Indent: 4},
-		text("**edit**"), input("filePath: src/login.tsx"), text("No result."), {},
+		text("**edit**"), input("filePath: src/login.tsx"), text("No result."),
+		{},
 		who("You"), text("Is it done?"),
 	}, nil
 }

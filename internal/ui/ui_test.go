@@ -42,9 +42,11 @@ func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Line, error)
 	b.reads++
 	lines := []Line{
 		who("You"), text("Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."),
-		who("OpenCode"), {Text: "The user wants an error below the field. Let me look at the form first, then at the handler.", Style: Faint, Indent: 2, Most: 12},
+		who("OpenCode"),
+		{Text: "The user wants an error below the field. Let me look at the form first, then at the handler.", Style: Faint, Indent: 2, Most: 12},
 		text("I look at the form first."),
-		text("**bash**"), {Text: "command: npm test -- --run login && echo a very long command that goes on", Style: Faint, Indent: 4, Most: 4},
+		text("**bash**"),
+		{Text: "command: npm test -- --run login && echo a very long command that goes on", Style: Faint, Indent: 4, Most: 4},
 		{Text: strings.Repeat("ok\n", 9), Style: Faint, Indent: 4, Most: 4},
 	}
 	for i := range 6 {

@@ -104,7 +104,8 @@ func (p paragraph) markdown() string {
 		return fence + "\n" + text + "\n" + fence
 	case note:
 		text = "**Incomplete:** " + p.fault.Why
-	case plain:
+	case quote:
+	default:
 		return text
 	}
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
