@@ -155,7 +155,7 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 	}
 	var sets []string
 	for _, col := range t.Cols {
-		if v := t.valueOf(post, col); !v.equal(t.valueOf(pre, col)) {
+		if v := t.valueOf(post, col); !v.Equal(t.valueOf(pre, col)) {
 			sets = append(sets, sqlite3.QuoteIdentifier(col)+" = ?")
 			args = append(args, v)
 		}

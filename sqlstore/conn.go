@@ -16,16 +16,21 @@ import (
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/sqlite"
 )
 
 // A Conn is a connection with its compiled statements.
 type Conn struct {
+	*Statements
+
 	db     *sqlite3.Conn
-	stmts  map[string]*sqlite3.Stmt
 	schema *schema // of the open transaction
 	shared bool    // another program had the database open when this connection was opened
 	pages  *pageCheck
 }
+
+// Statements run queries on a connection.
+type Statements = sqlite.Statements
 
 // The settings of mend's connections: they change only the planned rows, and the changes survive a power cut. The
 // agent's settings are synchronous=NORMAL and foreign_keys=ON.
@@ -48,7 +53,7 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
+	c := &Conn{db: db, Statements: sqlite.NewStatements(db)}
 	db.SetInterrupt(ctx)
 	_, err = db.Config(sqlite3.DBCONFIG_DEFENSIVE, true)
 	err = errors.Join(err, db.BusyTimeout(busy), db.Exec(pragmas))
@@ -119,9 +124,7 @@ func escape(path string) string {
 // close closes the connection. After an error side files may remain.
 func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
-	for _, st := range c.stmts {
-		_ = st.Close() // its error only repeats the statement's last error
-	}
+	c.CloseStatements()
 	if c.pages != nil {
 		defer vfs.Unregister(c.pages.vfs)
 	}
@@ -135,58 +138,10 @@ func (c *Conn) closeReader() {
 	}
 }
 
-// Prepare returns the compiled statement. Each text is compiled once.
-func (c *Conn) Prepare(sql string) (*sqlite3.Stmt, error) {
-	if st, ok := c.stmts[sql]; ok {
-		return st, nil
-	}
-	st, _, err := c.db.Prepare(sql)
-	if err != nil {
-		return nil, err
-	}
-	c.stmts[sql] = st
-	return st, nil
-}
-
-// Query runs a statement and calls each for every row. The values of a row are valid only
-// during the call.
-func (c *Conn) Query(sql string, args []Value, each func(*sqlite3.Stmt) error) (err error) {
-	st, err := c.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil { // SQLite keeps a copy of bound values
-			err = e
-		}
-	}()
-	for i, v := range args {
-		if err := v.Bind(st, i+1); err != nil {
-			return err
-		}
-	}
-	for st.Step() {
-		if err := each(st); err != nil {
-			return err
-		}
-	}
-	return st.Err()
-}
-
 // exec runs a statement without rows and returns how many rows it changed.
 func (c *Conn) exec(sql string, args []Value) (int64, error) {
-	err := c.Query(sql, args, func(*sqlite3.Stmt) error { return nil })
+	err := c.Query(sql, args, nil)
 	return c.db.Changes(), err
-}
-
-// Has reports whether the query has a row.
-func (c *Conn) Has(sql string, args ...Value) (bool, error) {
-	found := false
-	err := c.Query(sql, args, func(*sqlite3.Stmt) error {
-		found = true
-		return nil
-	})
-	return found, err
 }
 
 // explain wraps errors of SQLite in the sentinels of this package, on one line: they may quote the content of

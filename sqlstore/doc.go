@@ -1,8 +1,8 @@
 // Package sqlstore changes rows of an SQLite database, one row per record, while another program, the agent, may have
 // it open. A [TableSpec] describes the tables and columns that the package needs.
 //
-// It may import change, internal/aside, internal/fail, internal/ownfile, internal/processes, internal/salvage and
-// internal/stage. Read [Store.Commit] and [Store.Settle] first.
+// It may import change, internal/aside, internal/fail, internal/ownfile, internal/processes, internal/salvage,
+// internal/sqlite and internal/stage. Read [Store.Commit] and [Store.Settle] first.
 //
 // Rows are read and restored whole: every column by name, storage class and bytes, including
 // columns that are in no spec. Other tables are never written. A database without the tables and

@@ -31,7 +31,7 @@ func FuzzRow(f *testing.F) {
 	tab := &Table{TableSpec: TableSpec{Name: "part", Data: "data"}, Cols: []string{"id", "extra", "data"}, others: []string{"id", "extra"}, DataIndex: 2}
 	ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
 	f.Fuzz(func(t *testing.T, id string, class byte, data []byte) {
-		in := []Value{Text(id), {change.Class(class), data}, {change.ClassText, data}}
+		in := []Value{Text(id), {Class: change.Class(class), Bytes: data}, {Class: change.ClassText, Bytes: data}}
 		if !storable(in[1]) {
 			return
 		}
@@ -53,7 +53,7 @@ func FuzzRow(f *testing.F) {
 			t.Fatalf("RowOf(ImageOf(%+v)) = %v", r, err)
 		}
 		for i, col := range tab.Cols {
-			if got := tab.valueOf(&back, col); !got.equal(in[i]) {
+			if got := tab.valueOf(&back, col); !got.Equal(in[i]) {
 				t.Errorf("%s is %+v, want %+v", col, got, in[i])
 			}
 		}

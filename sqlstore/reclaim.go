@@ -89,7 +89,7 @@ func (s *Store) reclaim(c *Conn) (err error) {
 	}
 	var pages, free, size int64
 	for pragma, n := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
-		if *n, err = c.integer("PRAGMA " + pragma); err != nil {
+		if *n, err = c.Integer("PRAGMA " + pragma); err != nil {
 			return err
 		}
 	}

@@ -6,27 +6,26 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/sqlite"
 )
 
 // A Value is the storage class and the bytes of one column of a row, as in a [change.Col].
-type Value struct {
-	Class change.Class
-	Bytes []byte
-}
+type Value = sqlite.Value
 
 // ColValue returns the value of a column of a record.
-func ColValue(c change.Col) Value { return Value{c.Class, c.Bytes} }
+func ColValue(c change.Col) Value { return sqlite.ColValue(c) }
 
 // Text returns a value of class text.
-func Text(s string) Value { return Value{change.ClassText, []byte(s)} }
+func Text(s string) Value { return sqlite.Text(s) }
+
+// CopyValue copies the value of a result column.
+func CopyValue(st *sqlite3.Stmt, i int) Value { return sqlite.CopyColumn(st, i) }
 
 // A RowBuffer is memory for one row. Its content is valid until the statement is stepped
 // or the buffer is used again.
@@ -35,75 +34,13 @@ type RowBuffer struct {
 	number [8]byte
 }
 
-func (b *RowBuffer) value(st *sqlite3.Stmt, i int) Value {
-	switch st.ColumnType(i) {
-	case sqlite3.INTEGER:
-		return Value{change.ClassInteger, b.encode(uint64(st.ColumnInt64(i)))}
-	case sqlite3.FLOAT:
-		return Value{change.ClassReal, b.encode(math.Float64bits(st.ColumnFloat(i)))}
-	case sqlite3.TEXT:
-		return Value{change.ClassText, columnBytes(st, i)}
-	case sqlite3.BLOB:
-		return Value{change.ClassBlob, columnBytes(st, i)}
-	default:
-		return Value{Class: change.ClassNull}
-	}
-}
-
-// columnBytes returns the bytes of a text or a blob; they are never nil.
-func columnBytes(st *sqlite3.Stmt, i int) []byte {
-	if raw := st.ColumnRawBlob(i); raw != nil {
-		return raw
-	}
-	return []byte{}
-}
-
-// encode returns the bytes of a number, which are valid until the next call.
-func (b *RowBuffer) encode(bits uint64) []byte {
-	return binary.BigEndian.AppendUint64(b.number[:0], bits)
-}
-
-// CopyValue copies the value of a result column.
-func CopyValue(st *sqlite3.Stmt, i int) Value {
-	v := new(RowBuffer).value(st, i)
-	if v.Class != change.ClassNull {
-		v.Bytes = append([]byte{}, v.Bytes...)
-	}
-	return v
-}
-
-// Bind binds the value to a parameter of the statement.
-func (v Value) Bind(st *sqlite3.Stmt, i int) error {
-	switch v.Class {
-	case change.ClassNull:
-		return st.BindNull(i)
-	case change.ClassText:
-		return st.BindText(i, unsafe.String(unsafe.SliceData(v.Bytes), len(v.Bytes))) // a string(v.Bytes) would be a copy
-	case change.ClassBlob:
-		return st.BindBlob(i, v.Bytes)
-	default:
-		return v.bindNumber(st, i)
-	}
-}
-
-func (v Value) bindNumber(st *sqlite3.Stmt, i int) error {
-	if len(v.Bytes) != 8 {
-		return fmt.Errorf("a number of %d bytes", len(v.Bytes))
-	}
-	bits := binary.BigEndian.Uint64(v.Bytes)
-	if v.Class == change.ClassReal {
-		return st.BindFloat(i, math.Float64frombits(bits))
-	}
-	return st.BindInt64(i, int64(bits))
-}
-
 // valueOf returns the record's value in a column of the table.
 func (t *Table) valueOf(r *change.Record, col string) Value {
 	if col == t.Data {
-		return Value{cmp.Or(r.Class, change.ClassText), r.Data}
+		return Value{Class: cmp.Or(r.Class, change.ClassText), Bytes: r.Data}
 	}
 	c, _ := r.Col(col)
-	return Value{c.Class, c.Bytes}
+	return ColValue(c)
 }
 
 // Row returns a result row with the table's columns. It is valid as long as b is.
@@ -111,7 +48,7 @@ func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) change.Record {
 	var r change.Record
 	b.values = b.values[:0]
 	for i := range t.Cols {
-		v := b.value(st, i)
+		v := sqlite.Column(st, i, &b.number)
 		if i != t.DataIndex {
 			b.values = change.AppendValue(b.values, v.Class, v.Bytes)
 			continue
@@ -227,8 +164,4 @@ func (t *Table) selectWhere(data, rows string) string {
 		cols[t.DataIndex], size = data, "octet_length("+sqlite3.QuoteIdentifier(t.Data)+")"
 	}
 	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
-}
-
-func (v Value) equal(o Value) bool {
-	return v.Class == o.Class && bytes.Equal(v.Bytes, o.Bytes)
 }

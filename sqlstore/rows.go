@@ -18,6 +18,7 @@ import (
 	"mend/change"
 	"mend/internal/aside"
 	"mend/internal/fail"
+	"mend/internal/sqlite"
 )
 
 // One op of [change.KindRows] moves many rows to an archive: its Pre is the list of the archive that has them, its Post
@@ -158,7 +159,7 @@ func (c *Conn) archiveRows(ctx context.Context, a *archiveWriter, sel selection,
 		}
 		err := a.begin()
 		for i := range t.cols {
-			err = errors.Join(err, a.value(b.value(st, i)))
+			err = errors.Join(err, a.value(sqlite.Column(st, i, &b.number)))
 		}
 		if n++; n%1024 == 0 && r.Progress != nil {
 			r.Progress(a.content, r.size)
@@ -284,7 +285,7 @@ func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
 	err = c.Query(t.lookup, t.key(row), func(st *sqlite3.Stmt) error {
 		state = rowSame
 		for i, v := range row {
-			if now := b.value(st, i); !now.equal(v) {
+			if !v.Equal(sqlite.Column(st, i, &b.number)) {
 				state = rowOther
 			}
 		}
@@ -611,7 +612,7 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 // session, they are a conflict.
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	first := x.list.tables[0]
-	n, err := c.integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(first.name))
+	n, err := c.Integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(first.name))
 	if err == nil {
 		err = x.step("delete rows")
 	}
@@ -654,7 +655,7 @@ func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 		return err
 	}
 	for _, sel := range removed {
-		n, err := c.integer("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args...)
+		n, err := c.Integer("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args...)
 		if err != nil {
 			return err
 		}

@@ -212,22 +212,6 @@ func (c *Conn) plainTable(sc *schema, name string, cols []string) (*tableInfo, e
 	return nil, err
 }
 
-// Strings returns the first column of a query's rows.
-func (c *Conn) Strings(sql string, args ...Value) ([]string, error) {
-	var found []string
-	err := c.Query(sql, args, func(st *sqlite3.Stmt) error {
-		found = append(found, st.ColumnText(0))
-		return nil
-	})
-	return found, err
-}
-
-// integer returns the integer of a query for one.
-func (c *Conn) integer(sql string, args ...Value) (n int64, err error) {
-	err = c.Query(sql, args, func(st *sqlite3.Stmt) error { n = st.ColumnInt64(0); return nil })
-	return n, err
-}
-
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

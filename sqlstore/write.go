@@ -165,7 +165,7 @@ func (s *Store) overwrite(c *Conn) error {
 	if err := s.step("overwrite"); err != nil {
 		return err
 	}
-	version, err := c.integer("PRAGMA user_version")
+	version, err := c.Integer("PRAGMA user_version")
 	if err != nil {
 		return err
 	}

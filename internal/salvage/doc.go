@@ -1,7 +1,7 @@
 // Package salvage reads an SQLite database that SQLite calls malformed, page by page, and writes the rows that it finds
 // into a new one.
 //
-// It may import change and internal/fail. Read [Read] and [Create] first.
+// It may import change, internal/fail and internal/sqlite. Read [Read] and [Create] first.
 //
 // The file is hostile input and is only read: every offset, size and page number is checked, no page is
 // visited twice on one path, and the work is linear in the size of the file. A page with unreadable bytes, for

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/sqlite"
 )
 
 // LostRows are rows of a table, with the values that indexes have of them. There may be millions, so they are in a
@@ -23,30 +24,30 @@ type LostRows struct {
 
 // Len returns the number of rows.
 func (l *LostRows) Len() (n int) {
-	l.query("SELECT count(*) FROM %s", func(st *sqlite3.Stmt) error { n = st.ColumnInt(0); return nil })
+	l.query("SELECT count(*) FROM %s", nil, func(st *sqlite3.Stmt) error { n = st.ColumnInt(0); return nil })
 	return n
 }
 
 // Get returns the known values of a row; nil if the row is not in l.
 func (l *LostRows) Get(rowid int64) (known Known) {
-	l.query("SELECT * FROM %s WHERE n = ?1", func(st *sqlite3.Stmt) error { known = l.known(st); return nil }, rowid)
+	l.query("SELECT * FROM %s WHERE n = ?1", []Value{sqlite.Int(rowid)}, func(st *sqlite3.Stmt) error { known = l.known(st); return nil })
 	return known
 }
 
-// has reports whether a row has the text in a column.
-func (l *LostRows) has(name string, text []byte) (found bool) {
+// has reports whether a row has the value in a column.
+func (l *LostRows) has(name string, v Value) (found bool) {
 	at := slices.IndexFunc(l.t.cols, func(c column) bool { return c.name == name })
 	if at < 0 {
 		return false
 	}
-	l.query(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %%s_c%d ON %s (c%[1]d)", at, strings.TrimPrefix(l.name, "temp.")), nil)
-	l.query(fmt.Sprintf("SELECT 1 FROM %%s WHERE c%d = ?1", at), func(*sqlite3.Stmt) error { found = true; return nil }, string(text))
+	l.query(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %%s_c%d ON %s (c%[1]d)", at, strings.TrimPrefix(l.name, "temp.")), nil, nil)
+	l.query(fmt.Sprintf("SELECT 1 FROM %%s WHERE c%d = ?1", at), []Value{v}, func(*sqlite3.Stmt) error { found = true; return nil })
 	return found
 }
 
 // Set adds a row, or known values of it.
 func (l *LostRows) Set(rowid int64, known Known) {
-	all, names, marks, updates, args := "n INTEGER PRIMARY KEY", "n", "?1", "n = n", []any{rowid}
+	all, names, marks, updates, args := "n INTEGER PRIMARY KEY", "n", "?1", "n = n", []Value{sqlite.Int(rowid)}
 	for i, c := range l.t.cols {
 		all += fmt.Sprintf(", c%d", i)
 		if v, ok := known[c.name]; ok {
@@ -57,21 +58,23 @@ func (l *LostRows) Set(rowid int64, known Known) {
 	}
 	if !l.made {
 		l.made = true
-		l.query("CREATE TABLE %s ("+all+")", nil)
+		l.query("CREATE TABLE %s ("+all+")", nil, nil)
 	}
-	l.query("INSERT INTO %s ("+names+") VALUES ("+marks+") ON CONFLICT (n) DO UPDATE SET "+updates, nil, args...)
+	l.query("INSERT INTO %s ("+names+") VALUES ("+marks+") ON CONFLICT (n) DO UPDATE SET "+updates, args, nil)
 }
 
 // Delete removes a row.
-func (l *LostRows) Delete(rowid int64) { l.query("DELETE FROM %s WHERE n = ?1", nil, rowid) }
+func (l *LostRows) Delete(rowid int64) {
+	l.query("DELETE FROM %s WHERE n = ?1", []Value{sqlite.Int(rowid)}, nil)
+}
 
 // Clear removes all rows.
-func (l *LostRows) Clear() { l.query("DELETE FROM %s", nil) }
+func (l *LostRows) Clear() { l.query("DELETE FROM %s", nil, nil) }
 
 // All yields the rows by rowid. The caller may delete the row that was yielded last.
 func (l *LostRows) All() iter.Seq2[int64, Known] {
 	return func(yield func(int64, Known) bool) {
-		l.query("SELECT * FROM %s", func(st *sqlite3.Stmt) error {
+		l.query("SELECT * FROM %s", nil, func(st *sqlite3.Stmt) error {
 			if !yield(st.ColumnInt64(0), l.known(st)) {
 				return errEnough
 			}
@@ -87,7 +90,7 @@ var errEnough = errors.New("enough")
 func (l *LostRows) known(st *sqlite3.Stmt) Known {
 	known := Known{}
 	for i, c := range l.t.cols {
-		if v := valueAt(st, i+1); v.Class != change.ClassNull {
+		if v := sqlite.CopyColumn(st, i+1); v.Class != change.ClassNull {
 			known[c.name] = v
 		}
 	}
@@ -95,11 +98,11 @@ func (l *LostRows) known(st *sqlite3.Stmt) Known {
 }
 
 // query runs a statement on the temporary table, if it exists, and records an error for [DB.Finish].
-func (l *LostRows) query(sql string, each func(*sqlite3.Stmt) error, args ...any) {
+func (l *LostRows) query(sql string, args []Value, each func(*sqlite3.Stmt) error) {
 	if l == nil || !l.made {
 		return
 	}
-	err := l.db.Query(fmt.Sprintf(sql, l.name), each, args...)
+	err := l.db.Query(fmt.Sprintf(sql, l.name), args, each)
 	if err != nil && !errors.Is(err, errEnough) && l.db.err == nil {
 		l.db.err = fmt.Errorf("noting lost rows of %s: %w", l.t.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/sqlite"
 )
 
 // TestLostRowsMemory: lost rows use less than 8 bytes of memory each. The root of a table is zeroed, so that every row
@@ -71,17 +72,17 @@ func TestLostRows(t *testing.T) {
 	defer func() { _ = db.Abandon() }()
 	l := db.tables[0].Lost
 	known := Known{
-		"t": {Class: change.ClassText, Bytes: []byte("half \xed\xa0\x80")}, "i": {Class: change.ClassInteger, Int: -1 << 63},
-		"r": {Class: change.ClassReal, Float: -0.5}, "b": {Class: change.ClassBlob, Bytes: []byte{}},
+		"t": {Class: change.ClassText, Bytes: []byte("half \xed\xa0\x80")}, "i": sqlite.Int(-1 << 63),
+		"r": {Class: change.ClassReal, Bytes: []byte{0xbf, 0xe0, 0, 0, 0, 0, 0, 0}}, "b": {Class: change.ClassBlob, Bytes: []byte{}},
 	}
 	l.Set(7, Known{})
-	l.Set(7, Known{"i": {Class: change.ClassInteger, Int: 1}, "t": known["t"]})
+	l.Set(7, Known{"i": sqlite.Int(1), "t": known["t"]})
 	l.Set(7, Known{"i": known["i"], "r": known["r"], "b": known["b"]})
 	l.Set(-9, Known{})
 	if got := l.Get(7); fmt.Sprint(got) != fmt.Sprint(known) {
 		t.Errorf("Get = %v, want %v", got, known)
 	}
-	if !l.has("t", known["t"].Bytes) || l.has("t", []byte("half")) || l.has("other", nil) || l.has("missing", nil) {
+	if !l.has("t", known["t"]) || l.has("t", sqlite.Text("half")) || l.has("other", sqlite.Text("")) || l.has("missing", sqlite.Text("")) {
 		t.Error("has does not find exactly the texts that were set")
 	}
 	if l.Len() != 2 || l.Get(8) != nil || l.Get(-9) == nil {

@@ -68,7 +68,7 @@ type scan struct {
 	opt         Options
 	done, total int64
 	buf         payloadBuffer
-	vals        []Value
+	rec         recordBuffer
 }
 
 type schemaRow struct {
@@ -193,10 +193,11 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 				if !whole || !ok || t.have.has(c.rowid) {
 					continue
 				}
-				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.canHold(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) {
+				vals, ok := s.rec.parse(payload)
+				if !ok || len(vals) != len(t.cols) || !t.canHold(vals) || !s.hasOwners(t, vals) || !s.hasParents(t, vals) {
 					continue
 				}
-				if err := s.write(t, c.rowid, s.vals, false); err != nil {
+				if err := s.write(t, c.rowid, vals, false); err != nil {
 					return n, err
 				}
 			}
@@ -211,13 +212,12 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 
 // hasParents reports whether the rows that the foreign keys refer to exist.
 func (s *scan) hasParents(t *Table, vals []Value) bool {
-	return !slices.ContainsFunc(t.parents, func(o Owner) bool { return !s.exists(o, t.Column(vals, o.Column).Bytes) })
+	return !slices.ContainsFunc(t.parents, func(o Owner) bool { return !s.exists(o, t.Column(vals, o.Column)) })
 }
 
 // exists reports whether the new database has the row of an owner with the given key.
-func (s *scan) exists(o Owner, key []byte) (found bool) {
-	sql := "SELECT 1 FROM " + sqlite3.QuoteIdentifier(o.Table) + " WHERE " + sqlite3.QuoteIdentifier(o.Key) + " = ?1"
-	_ = s.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, string(key))
+func (s *scan) exists(o Owner, key Value) bool {
+	found, _ := s.db.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(o.Table)+" WHERE "+sqlite3.QuoteIdentifier(o.Key)+" = ?1", key)
 	return found
 }
 
@@ -310,18 +310,13 @@ func (s *scan) readSchema() bool {
 }
 
 func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
-	payload, ok := s.payload(p, c, &s.buf)
-	if !ok {
-		return r, false
-	}
-	v, ok := parseRecord(payload, s.vals)
-	s.vals = v
+	v, ok := s.row(p, c)
 	if !ok || len(v) != schemaColumns || v[0].Class != change.ClassText || v[1].Class != change.ClassText || v[2].Class != change.ClassText {
 		return r, false
 	}
-	r.Object = Object{Type: string(v[0].Bytes), Name: string(v[1].Bytes), SQL: string(v[4].Bytes)}
-	if v[3].Class == change.ClassInteger && v[3].Int > 0 && v[3].Int <= int64(s.pages) {
-		r.root = uint32(v[3].Int)
+	r.Object = Object{Type: v[0].Text(), Name: v[1].Text(), SQL: v[4].Text()}
+	if root := v[3].Int(); root > 0 && root <= int64(s.pages) {
+		r.root = uint32(root)
 	}
 	isSQL := strings.HasPrefix(strings.ToUpper(r.SQL), "CREATE ")
 	switch r.Type {
@@ -385,7 +380,7 @@ func fitsAny(tables []*Table, vals []Value) bool {
 // newTrial returns a new database in memory.
 func newTrial() (*DB, error) {
 	c, err := sqlite3.Open(":memory:")
-	return &DB{Conn: c}, err
+	return newDB(c, ""), err
 }
 
 func (s *scan) isFree(n uint32) bool { return s.free != nil && s.free[n/64]&(1<<(n%64)) != 0 }
@@ -514,36 +509,19 @@ func (s *scan) isRow(p *page, c cell) bool {
 
 // classes returns the storage classes of a row, which are at its beginning.
 func (s *scan) classes(p *page, c cell) ([]Value, bool) {
-	vals := s.vals[:0]
-	head := p.data[c.body : c.body+c.local]
-	size, w := varint(head)
-	if w == 0 || size < int64(w) || size > int64(len(head)) { // a row of hundreds of columns is not read
-		return nil, false
-	}
-	total := size
-	for head = head[w:size]; len(head) > 0; {
-		serial, w := varint(head)
-		if w == 0 || serial < 0 || serial == 10 || serial == 11 {
+	vals := s.rec.vals[:0]
+	head, body, ok := splitRecord(p.data[c.body : c.body+c.local]) // a row of hundreds of columns is not read
+	total := int64(c.local - len(body))
+	for ok && len(head) > 0 {
+		var serial int64
+		if serial, head, ok = nextSerial(head); !ok || len(vals) == s.widest {
 			return nil, false
 		}
-		head, total = head[w:], total+serialSize(serial)
-		class := change.ClassInteger
-		switch {
-		case serial == 0:
-			class = change.ClassNull
-		case serial == 7:
-			class = change.ClassReal
-		case serial >= 12 && serial%2 == 0:
-			class = change.ClassBlob
-		case serial >= 12:
-			class = change.ClassText
-		}
-		if vals = append(vals, Value{Class: class}); len(vals) > s.widest {
-			return nil, false
-		}
+		class, n := typeOf(serial)
+		vals, total = append(vals, Value{Class: class}), total+n
 	}
-	s.vals = vals
-	return vals, total == int64(c.size)
+	s.rec.vals = vals
+	return vals, ok && total == int64(c.size)
 }
 
 // readRow writes the row of a cell.
@@ -562,8 +540,7 @@ func (s *scan) row(p *page, c cell) (vals []Value, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	s.vals, ok = parseRecord(payload, s.vals)
-	return s.vals, ok
+	return s.rec.parse(payload)
 }
 
 // write writes a row into the new database, unless a row with its rowid exists. inTree means that the tree of the table
@@ -573,9 +550,9 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, inTree bool) error {
 		return nil
 	}
 	if t.Name == "sqlite_sequence" && len(vals) == 2 { // SQLite made rows of its own
-		_ = s.db.Query("DELETE FROM sqlite_sequence WHERE name = ?1", nil, string(vals[0].Bytes))
+		_ = s.db.Query("DELETE FROM sqlite_sequence WHERE name = ?1", vals[:1], nil)
 	}
-	why, err := s.db.insert(t, rowid, vals)
+	why, err := s.db.write(t, rowid, vals)
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
@@ -627,7 +604,7 @@ func (s *scan) readKeyed(t *Table) error {
 func (s *scan) readIndex(t *Table, ix *index) {
 	n, lost := 0, 0
 	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(entries [][]Value) bool { return s.belong(t, ix, entries) }, func(vals []Value) {
-		rowid := vals[len(vals)-1].Int
+		rowid := vals[len(vals)-1].Int()
 		if n++; t.have.has(rowid) {
 			return
 		}
@@ -646,7 +623,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 // belong reports whether the entries of a page belong to an index of the table, as far as the found rows show. A page
 // of another index can be in its place without a structural problem.
 func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
-	rowid := func(vals []Value) int64 { return vals[len(vals)-1].Int }
+	rowid := func(vals []Value) int64 { return vals[len(vals)-1].Int() }
 	if !slices.ContainsFunc(entries, func(vals []Value) bool { return !t.have.has(rowid(vals)) }) {
 		return true // the page adds no information
 	}
@@ -661,7 +638,7 @@ func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
 			continue
 		}
 		if slices.EqualFunc(row, vals[:len(row)], func(a, b Value) bool {
-			return a.Class == change.ClassNull && b.Class != change.ClassNull || a.compare(b) == 0
+			return a.Class == change.ClassNull && b.Class != change.ClassNull || compare(a, b) == 0
 		}) {
 			return true
 		}
@@ -803,7 +780,7 @@ func (t *Table) matches(known Known, vals []Value) bool {
 	n := 0
 	for i, c := range t.cols {
 		if want, ok := known[c.name]; ok {
-			if i >= len(vals) || vals[i].compare(want) != 0 {
+			if i >= len(vals) || compare(vals[i], want) != 0 {
 				return false
 			}
 			n++
@@ -819,7 +796,7 @@ func (s *scan) hasOwners(t *Table, vals []Value) bool {
 		if key.Class != change.ClassText || owner == nil || owner.hole && !owner.complete {
 			return false
 		}
-		return !s.exists(o, key.Bytes) && !owner.Lost.has(o.Key, key.Bytes)
+		return !s.exists(o, key) && !owner.Lost.has(o.Key, key)
 	})
 }
 

@@ -7,100 +7,101 @@ import (
 	"math"
 
 	"mend/change"
+	"mend/internal/sqlite"
 )
 
-// A Value is one column of a row, with its storage class. Bytes has the content of a text or a blob.
-type Value struct {
-	Class change.Class
-	Int   int64
-	Float float64
-	Bytes []byte
-}
+// A Value is one column of a row.
+type Value = sqlite.Value
 
 // compare orders values as SQLite does with the collation BINARY.
-func (v Value) compare(o Value) int {
-	rank := func(c change.Class) int {
-		if c == change.ClassReal {
-			return int(change.ClassInteger)
-		}
-		return int(c)
+func compare(v, o Value) int {
+	isNumber := func(v Value) bool { return v.Class == change.ClassInteger || v.Class == change.ClassReal }
+	switch {
+	case v.Class == change.ClassInteger && o.Class == change.ClassInteger:
+		return cmp.Compare(v.Int(), o.Int())
+	case isNumber(v) && isNumber(o):
+		return cmp.Compare(v.Float(), o.Float())
+	case v.Class != o.Class:
+		return cmp.Compare(v.Class, o.Class)
 	}
-	if d := rank(v.Class) - rank(o.Class); d != 0 {
-		return d
-	}
-	switch v.Class {
-	case change.ClassText, change.ClassBlob:
-		return bytes.Compare(v.Bytes, o.Bytes)
-	case change.ClassInteger, change.ClassReal:
-		if v.Class == change.ClassInteger && o.Class == change.ClassInteger {
-			return cmp.Compare(v.Int, o.Int)
-		}
-		return cmp.Compare(v.number(), o.number())
-	case change.ClassNull:
-	}
-	return 0
+	return bytes.Compare(v.Bytes, o.Bytes)
 }
 
-func (v Value) number() float64 {
-	if v.Class == change.ClassReal {
-		return v.Float
-	}
-	return float64(v.Int)
+// A recordBuffer is memory for the values of one record.
+type recordBuffer struct {
+	vals    []Value
+	numbers []byte // the bytes of its integers
 }
 
-// parseRecord decodes a record into vals; ok is false for invalid bytes. The values share the payload.
-func parseRecord(payload []byte, vals []Value) ([]Value, bool) {
-	vals = vals[:0]
-	size, w := varint(payload)
-	if w == 0 || size < int64(w) || size > int64(len(payload)) {
-		return vals, false
-	}
-	head, body := payload[w:size], payload[size:]
-	for len(head) > 0 {
-		serial, w := varint(head)
-		if w == 0 || serial < 0 || serial == 10 || serial == 11 {
-			return vals, false
+// parse decodes a record; ok is false for invalid bytes. The values share the payload, and are valid until the next
+// call.
+func (b *recordBuffer) parse(payload []byte) (vals []Value, ok bool) {
+	b.vals, b.numbers = b.vals[:0], b.numbers[:0]
+	head, body, ok := splitRecord(payload)
+	for ok && len(head) > 0 {
+		var serial int64
+		serial, head, ok = nextSerial(head)
+		class, n := typeOf(serial)
+		if !ok || n > int64(len(body)) {
+			return nil, false
 		}
-		head = head[w:]
-		n := serialSize(serial)
-		if n > int64(len(body)) {
-			return vals, false
+		v := Value{Class: class, Bytes: body[:n:n]}
+		switch {
+		case class == change.ClassInteger:
+			at := len(b.numbers)
+			b.numbers = binary.BigEndian.AppendUint64(b.numbers, uint64(integer(serial, v.Bytes)))
+			v.Bytes = b.numbers[at:]
+		case class == change.ClassNull, class == change.ClassReal && math.IsNaN(v.Float()):
+			v = Value{Class: change.ClassNull}
 		}
-		vals = append(vals, decode(serial, body[:n:n]))
-		body = body[n:]
+		b.vals, body = append(b.vals, v), body[n:]
 	}
-	return vals, len(body) == 0 && len(vals) > 0
+	return b.vals, ok && len(body) == 0 && len(b.vals) > 0
 }
 
-func serialSize(serial int64) int64 {
-	if serial >= 12 {
-		return (serial - 12) / 2
+// splitRecord returns the header of a record, without its size, and the bytes after it.
+func splitRecord(b []byte) (head, body []byte, ok bool) {
+	size, w := varint(b)
+	if w == 0 || size < int64(w) || size > int64(len(b)) {
+		return nil, nil, false
 	}
-	return [...]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}[serial]
+	return b[w:size], b[size:], true
 }
 
-func decode(serial int64, b []byte) Value {
+// nextSerial returns the first serial type of a header, and the rest of the header.
+func nextSerial(head []byte) (serial int64, rest []byte, ok bool) {
+	serial, w := varint(head)
+	if w == 0 || serial < 0 || serial == 10 || serial == 11 {
+		return 0, nil, false
+	}
+	return serial, head[w:], true
+}
+
+// typeOf returns the class and the size that a serial type stands for.
+func typeOf(serial int64) (class change.Class, size int64) {
 	switch {
 	case serial == 0:
-		return Value{Class: change.ClassNull}
+		return change.ClassNull, 0
 	case serial == 7:
-		f := math.Float64frombits(binary.BigEndian.Uint64(b))
-		if math.IsNaN(f) {
-			return Value{Class: change.ClassNull}
-		}
-		return Value{Class: change.ClassReal, Float: f}
-	case serial == 8 || serial == 9:
-		return Value{Class: change.ClassInteger, Int: serial - 8}
-	case serial < 7:
-		n := int64(int8(b[0])) //nolint:gosec // the sign is in the first byte
-		for _, x := range b[1:] {
-			n = n<<8 | int64(x)
-		}
-		return Value{Class: change.ClassInteger, Int: n}
+		return change.ClassReal, 8
+	case serial < 10:
+		return change.ClassInteger, [...]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0}[serial]
 	case serial%2 == 0:
-		return Value{Class: change.ClassBlob, Bytes: b}
+		return change.ClassBlob, (serial - 12) / 2
 	}
-	return Value{Class: change.ClassText, Bytes: b}
+	return change.ClassText, (serial - 13) / 2
+}
+
+// integer decodes an integer of at most eight bytes.
+func integer(serial int64, b []byte) int64 {
+	if len(b) == 0 {
+		return serial - 8 // the types of 0 and 1
+	}
+	n := int64(int8(b[0])) //nolint:gosec // the sign is in the first byte
+	for _, x := range b[1:] {
+		n = n<<8 | int64(x)
+	}
+	return n
 }
 
 // payload returns the payload of a cell, which is valid until the next call.

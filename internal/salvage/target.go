@@ -1,17 +1,16 @@
 package salvage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/sqlite"
 )
 
 // An Object is a row of the schema.
@@ -20,12 +19,13 @@ type Object struct{ Type, Name, SQL string }
 // A DB is the new database to which rows are written.
 type DB struct {
 	*sqlite3.Conn
+	*sqlite.Statements
 
 	path   string
-	stmts  map[string]*sqlite3.Stmt // of Query
-	later  []Object                 // objects to create after all rows
+	later  []Object // objects to create after all rows
 	tables []*Table
-	err    error // from a LostRows
+	err    error   // from a LostRows
+	args   []Value // of the row that is written
 }
 
 // A Table is a table of the database.
@@ -46,9 +46,9 @@ type Table struct {
 	alias        int     // the column that is an alias of the rowid, or -1
 	rowid        string
 	have         intervals
-	stmts        map[int]*sqlite3.Stmt
-	complete     bool // an index has every row
-	hole         bool // its tree is damaged: its pages may be anywhere
+	insert       map[int]string // statements, by the number of columns
+	complete     bool           // an index has every row
+	hole         bool           // its tree is damaged: its pages may be anywhere
 }
 
 // Known are the values that indexes have of a row, by column.
@@ -91,7 +91,7 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 	if err != nil {
 		return nil, nil, err
 	}
-	db = &DB{Conn: c, path: path}
+	db = newDB(c, path)
 	vacuum := 0
 	if h.AutoVacuum {
 		vacuum = 1
@@ -105,24 +105,15 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Abandon())
 	}
+	var first []Object
 	for _, o := range objects {
-		if o.Type == "table" && !strings.HasPrefix(o.Name, "sqlite_") {
-			if !db.make(o) {
-				bad = append(bad, o)
-			}
+		if o.Type == "table" || o.Type == "index" && canRefuse(o.SQL) {
+			first = append(first, o)
+		} else if o.SQL != "" {
+			db.later = append(db.later, o) // an index that refuses no row: to create it after all rows is faster
 		}
 	}
-	for _, o := range objects {
-		switch {
-		case o.Type == "index" && o.SQL != "" && canRefuse(o.SQL):
-			if !db.make(o) {
-				bad = append(bad, o)
-			}
-		case o.Type != "table" && o.SQL != "":
-			db.later = append(db.later, o)
-		}
-	}
-	// The indexes that refuse no row are created after all rows, which is faster.
+	bad = db.makeTables(first)
 	all, err := Sketch(objects)
 	if err == nil {
 		err = all.readTables()
@@ -138,21 +129,24 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 	return db, bad, nil
 }
 
+func newDB(c *sqlite3.Conn, path string) *DB {
+	return &DB{Conn: c, Statements: sqlite.NewStatements(c), path: path}
+}
+
 // Objects returns the schema, including the objects created after the rows.
-func (db *DB) Objects() (all []Object, err error) {
-	err = db.Query(SelectObjects, AppendObject(&all))
+func (db *DB) Objects() ([]Object, error) {
+	all, err := Objects(db.Statements)
 	return append(all, db.later...), err
 }
 
-// SelectObjects selects the objects of a schema.
-const SelectObjects = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
-
-// AppendObject returns a function that appends a row of [SelectObjects] to all.
-func AppendObject(all *[]Object) func(*sqlite3.Stmt) error {
-	return func(st *sqlite3.Stmt) error {
-		*all = append(*all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), SQL: st.ColumnText(2)})
+// Objects returns the schema of any database.
+func Objects(s *sqlite.Statements) (all []Object, err error) {
+	const objects = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+	err = s.Query(objects, nil, func(st *sqlite3.Stmt) error {
+		all = append(all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), SQL: st.ColumnText(2)})
 		return nil
-	}
+	})
+	return all, err
 }
 
 // canRefuse reports whether a row can be refused by the index.
@@ -168,14 +162,20 @@ func Sketch(objects []Object) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	db.makeTables(objects) // objects that cannot be created are left out
+	return db, nil
+}
+
+// makeTables creates the tables and then the indexes among objects, and returns those that cannot be created.
+func (db *DB) makeTables(objects []Object) (bad []Object) {
 	for _, kind := range []string{"table", "index"} {
 		for _, o := range objects {
-			if o.Type == kind && !strings.HasPrefix(o.Name, "sqlite_") {
-				db.make(o) // objects that cannot be created are left out
+			if o.Type == kind && o.SQL != "" && !strings.HasPrefix(o.Name, "sqlite_") && !db.make(o) {
+				bad = append(bad, o)
 			}
 		}
 	}
-	return db, nil
+	return bad
 }
 
 // make creates an object of the schema with its own statement, and reports whether that succeeded. The statement is
@@ -188,13 +188,12 @@ func (db *DB) make(o Object) bool {
 	if db.SetAuthorizer(nil) != nil || !made {
 		return false
 	}
-	found := false
-	_ = db.Query("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", func(*sqlite3.Stmt) error { found = true; return nil }, o.Type, o.Name)
+	found, _ := db.Has("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", sqlite.Text(o.Type), sqlite.Text(o.Name))
 	return found
 }
 
 func (db *DB) makeOne(sql string) bool {
-	st, tail, err := db.Prepare(sql)
+	st, tail, err := db.Conn.Prepare(sql)
 	if err != nil || st == nil {
 		return false
 	}
@@ -219,54 +218,11 @@ func authorizeCreate(action sqlite3.AuthorizerActionCode, name, _, _, _ string) 
 	return sqlite3.AUTH_DENY
 }
 
-// Query runs a statement with texts, integers, reals and values as parameters, and calls each for every row.
-func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (err error) {
-	st := db.stmts[sql]
-	if st == nil {
-		if st, _, err = db.Prepare(sql); err != nil {
-			return err
-		}
-		if db.stmts == nil {
-			db.stmts = map[string]*sqlite3.Stmt{}
-		}
-		db.stmts[sql] = st
-	}
-	defer func() {
-		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil {
-			err = e
-		}
-	}()
-	for i, a := range args {
-		switch a := a.(type) {
-		case string:
-			err = st.BindText(i+1, a)
-		case int64:
-			err = st.BindInt64(i+1, a)
-		case float64:
-			err = st.BindFloat(i+1, a)
-		case Value:
-			err = a.bind(st, i+1)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for st.Step() {
-		if each == nil {
-			continue
-		}
-		if err := each(st); err != nil {
-			return err
-		}
-	}
-	return st.Err()
-}
-
 func (db *DB) readTables() error {
 	const tables = `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' OR name IN ('sqlite_sequence')`
-	err := db.Query(tables, func(st *sqlite3.Stmt) error {
+	err := db.Query(tables, nil, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
-		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), alias: -1, stmts: map[int]*sqlite3.Stmt{}})
+		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), alias: -1, insert: map[int]string{}})
 		return nil
 	})
 	for _, t := range db.tables {
@@ -278,7 +234,7 @@ func (db *DB) readTables() error {
 
 func (db *DB) readColumns(t *Table) error {
 	var keys, at []int
-	err := db.Query("SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid", func(st *sqlite3.Stmt) error {
+	err := db.Query("SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid", []Value{sqlite.Text(t.Name)}, func(st *sqlite3.Stmt) error {
 		if st.ColumnInt(5) == 2 { // computed, not stored
 			return nil
 		}
@@ -292,7 +248,7 @@ func (db *DB) readColumns(t *Table) error {
 		}
 		t.cols = append(t.cols, c)
 		return nil
-	}, t.Name)
+	})
 	if err != nil {
 		return err
 	}
@@ -303,9 +259,8 @@ func (db *DB) readColumns(t *Table) error {
 		}
 	}
 	if len(keys) == 1 && len(at) == 1 && !t.withoutRowid {
-		alias := true // except INTEGER PRIMARY KEY DESC, which has an index of its own
-		err = db.Query("SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'", func(*sqlite3.Stmt) error { alias = false; return nil }, t.Name)
-		if alias {
+		var indexed bool // an INTEGER PRIMARY KEY DESC has an index of its own, and is no alias
+		if indexed, err = db.Has("SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'", sqlite.Text(t.Name)); !indexed {
 			t.alias = at[0]
 		}
 	}
@@ -333,7 +288,7 @@ func affinity(declared string) byte {
 func (db *DB) readIndexes(t *Table) error {
 	const columns = `SELECT l.name, x.cid, x.key, x."desc", coalesce(x.coll, ''), l.partial, l."unique" FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x ORDER BY l.seq, x.seqno`
 	names := map[string]*index{}
-	return db.Query(columns, func(st *sqlite3.Stmt) error {
+	return db.Query(columns, []Value{sqlite.Text(t.Name)}, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
 		ix := names[name]
 		if ix == nil {
@@ -350,15 +305,15 @@ func (db *DB) readIndexes(t *Table) error {
 		}
 		ix.ordered = ix.ordered && !st.ColumnBool(3) && st.ColumnText(4) == "BINARY"
 		return nil
-	}, t.Name)
+	})
 }
 
 func (db *DB) readParents(t *Table) error {
 	const keys = `SELECT "from", "table", coalesce("to", 'id') FROM pragma_foreign_key_list(?1)`
-	return db.Query(keys, func(st *sqlite3.Stmt) error {
+	return db.Query(keys, []Value{sqlite.Text(t.Name)}, func(st *sqlite3.Stmt) error {
 		t.parents = append(t.parents, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
 		return nil
-	}, t.Name)
+	})
 }
 
 // row returns the values of columns of a row in the new database; NULL for -1.
@@ -374,30 +329,14 @@ func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
 		}
 		names = append(names, name)
 	}
-	_ = db.Query("SELECT "+strings.Join(names, ", ")+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" NOT INDEXED WHERE "+t.rowid+" = ?1", func(st *sqlite3.Stmt) error {
+	_ = db.Query("SELECT "+strings.Join(names, ", ")+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" NOT INDEXED WHERE "+t.rowid+" = ?1", []Value{sqlite.Int(rowid)}, func(st *sqlite3.Stmt) error {
 		ok = true
 		for i := range names {
-			row = append(row, valueAt(st, i))
+			row = append(row, sqlite.CopyColumn(st, i))
 		}
 		return nil
-	}, rowid)
+	})
 	return row, ok
-}
-
-// valueAt returns the value of a column of a result.
-func valueAt(st *sqlite3.Stmt, i int) Value {
-	switch st.ColumnType(i) {
-	case sqlite3.INTEGER:
-		return Value{Class: change.ClassInteger, Int: st.ColumnInt64(i)}
-	case sqlite3.FLOAT:
-		return Value{Class: change.ClassReal, Float: st.ColumnFloat(i)}
-	case sqlite3.TEXT:
-		return Value{Class: change.ClassText, Bytes: bytes.Clone(st.ColumnRawText(i))}
-	case sqlite3.BLOB:
-		return Value{Class: change.ClassBlob, Bytes: bytes.Clone(st.ColumnRawBlob(i))}
-	case sqlite3.NULL:
-	}
-	return Value{Class: change.ClassNull}
 }
 
 // known returns the short values of a row.
@@ -454,62 +393,38 @@ func (t *Table) canHold(vals []Value) bool {
 	return true
 }
 
-// insert writes a row. why is the reason if the new database does not accept it, else "".
-func (db *DB) insert(t *Table, rowid int64, vals []Value) (why string, err error) {
+// write writes a row. why is the reason if the new database does not accept it, else "".
+func (db *DB) write(t *Table, rowid int64, vals []Value) (why string, err error) {
 	vals = vals[:min(len(vals), len(t.cols))]
-	st := t.stmts[len(vals)]
-	if st == nil {
-		names, marks := []string{}, []string{}
-		for i := range vals {
-			names = append(names, sqlite3.QuoteIdentifier(t.cols[i].name))
-			marks = append(marks, fmt.Sprintf("?%d", i+2))
+	args := append(db.args[:0], vals...)
+	if t.alias >= 0 && t.alias < len(vals) {
+		args[t.alias] = sqlite.Int(rowid)
+	}
+	isOwn := t.alias < 0 && !t.withoutRowid && t.rowid != "" // the rowid is no column
+	if isOwn {
+		args = append(args, sqlite.Int(rowid))
+	}
+	db.args = args
+	sql := t.insert[len(vals)]
+	if sql == "" {
+		var names []string
+		for _, c := range t.cols[:len(vals)] {
+			names = append(names, sqlite3.QuoteIdentifier(c.name))
 		}
-		if t.alias < 0 && !t.withoutRowid && t.rowid != "" {
-			names, marks = append(names, t.rowid), append(marks, "?1")
+		if isOwn {
+			names = append(names, t.rowid)
 		}
-		sql := "INSERT OR ABORT INTO " + sqlite3.QuoteIdentifier(t.Name) + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
-		if st, _, err = db.Prepare(sql); err != nil {
+		sql = "INSERT OR ABORT INTO " + sqlite3.QuoteIdentifier(t.Name) + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
+		if _, err := db.Statements.Prepare(sql); err != nil {
 			return "", err
 		}
-		t.stmts[len(vals)] = st
+		t.insert[len(vals)] = sql
 	}
-	if t.alias >= 0 || t.rowid != "" && !t.withoutRowid {
-		if err := st.BindInt64(1, rowid); err != nil && t.alias < 0 {
-			return "", err
-		}
-	}
-	for i, v := range vals {
-		if i == t.alias {
-			v = Value{Class: change.ClassInteger, Int: rowid}
-		}
-		if err := v.bind(st, i+2); err != nil {
-			return "", err
-		}
-	}
-	err = st.Exec()
-	if err == nil {
-		return "", nil
-	}
-	_ = st.Reset()
+	err = db.Query(sql, args, nil)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) || errors.Is(err, sqlite3.TOOBIG) || errors.Is(err, sqlite3.MISMATCH) {
 		return strings.TrimPrefix(err.Error(), "sqlite3: "), nil
 	}
 	return "", err
-}
-
-func (v Value) bind(st *sqlite3.Stmt, i int) error {
-	switch v.Class {
-	case change.ClassInteger:
-		return st.BindInt64(i, v.Int)
-	case change.ClassReal:
-		return st.BindFloat(i, v.Float)
-	case change.ClassText:
-		return st.BindText(i, unsafe.String(unsafe.SliceData(v.Bytes), len(v.Bytes))) // a string(v.Bytes) would be a copy
-	case change.ClassBlob:
-		return st.BindBlob(i, v.Bytes)
-	case change.ClassNull:
-	}
-	return st.BindNull(i)
 }
 
 // Abandon closes and removes a database that is not finished.
@@ -519,21 +434,8 @@ func (db *DB) Abandon() error {
 
 // Close closes the statements and the database.
 func (db *DB) Close() error {
-	db.closeStatements()
+	db.CloseStatements()
 	return db.Conn.Close()
-}
-
-func (db *DB) closeStatements() {
-	for _, t := range db.tables {
-		for _, st := range t.stmts {
-			_ = st.Close() // its error only repeats the last one
-		}
-		clear(t.stmts)
-	}
-	for _, st := range db.stmts {
-		_ = st.Close()
-	}
-	clear(db.stmts)
 }
 
 // Finish creates the other indexes, views and triggers, checks the whole database and makes it durable. Objects that
@@ -548,11 +450,11 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 	if h.Rollback {
 		mode = "DELETE"
 	}
-	db.closeStatements()
+	db.CloseStatements()
 	var found []string
 	err = db.Exec("COMMIT; PRAGMA ignore_check_constraints=OFF")
 	if err = errors.Join(err, db.err); err == nil {
-		err = db.Query("PRAGMA integrity_check(100)", func(st *sqlite3.Stmt) error {
+		err = db.Query("PRAGMA integrity_check(100)", nil, func(st *sqlite3.Stmt) error {
 			if line := st.ColumnText(0); line != "ok" && !strings.HasPrefix(line, "CHECK constraint failed") {
 				found = append(found, line)
 			}
@@ -563,7 +465,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 		err = fmt.Errorf("the new database is not sound: %s", found[0])
 	}
 	if err == nil {
-		db.closeStatements()
+		db.CloseStatements()
 		err = db.Exec("PRAGMA journal_mode=" + mode)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {

@@ -117,7 +117,7 @@ type indexWalk struct {
 	belong  func([][]Value) bool
 	entry   func([]Value)
 	faults  int
-	vals    []Value
+	rec     recordBuffer
 }
 
 func (x *indexWalk) walk(n uint32, lo, hi []Value, level int) {
@@ -199,17 +199,17 @@ func (x *indexWalk) read(p *page, c cell) ([]Value, bool) {
 	if !ok {
 		return nil, false
 	}
-	x.vals, ok = parseRecord(payload, x.vals)
-	if !ok || x.columns > 0 && (len(x.vals) != x.columns || x.vals[len(x.vals)-1].Class != change.ClassInteger) {
+	vals, ok := x.rec.parse(payload)
+	if !ok || x.columns > 0 && (len(vals) != x.columns || vals[len(vals)-1].Class != change.ClassInteger) {
 		return nil, false
 	}
-	return x.vals, true
+	return vals, true
 }
 
 // isKeyBefore reports whether the key a sorts before b; nil sorts first.
 func isKeyBefore(a, b []Value) bool {
 	for i := range min(len(a), len(b)) {
-		if d := a[i].compare(b[i]); d != 0 {
+		if d := compare(a[i], b[i]); d != 0 {
 			return d < 0
 		}
 	}

@@ -7,7 +7,7 @@
 //	part   (id primary key, message_id → message, session_id, time_created, time_updated, data, …)
 //
 // It may import agent, agent/opencode/record, change, internal/fail, internal/jsonedit, internal/memory,
-// internal/salvage and sqlstore. Read [Open] and [Store.Load] first.
+// internal/salvage, internal/sqlite and sqlstore. Read [Open] and [Store.Load] first.
 //
 // # Events
 //

@@ -48,29 +48,29 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		object := jsonedit.Parse(data.Bytes())
 		ref := f.Ref.WithoutProject()
 		at := cmp.Or(int64(head.Time.Created), created[ref.Message], created[""])
-		var cols []eventColumn
+		var cols []change.Col
 		switch ref.Kind {
 		case change.KindProject:
 			ref = f.Ref
 			cols = columnsAt("", object, projectFields)
 		case change.KindSession:
 			created[""] = at
-			cols = append(columnsAt("", object, sessionFields), eventColumn{"project_id", f.Ref.Project})
+			cols = append(columnsAt("", object, sessionFields), change.TextCol("project_id", f.Ref.Project))
 		case change.KindMessage:
 			created[ref.Message] = at
-			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), eventColumn{"session_id", ref.Session})
+			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), change.TextCol("session_id", ref.Session))
 		case change.KindPart:
 			if _, ok := created[ref.Message]; !ok {
 				lost = append(lost, f.Ref.String()+": its message cannot be read")
 				continue
 			}
 			ref.Session = cmp.Or(ref.Session, files[0].Ref.Session)
-			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), eventColumn{"session_id", ref.Session},
-				eventColumn{"message_id", ref.Message})
+			cols = append(recordColumns(data.Bytes(), at, int64(head.Time.Updated)), change.TextCol("session_id", ref.Session),
+				change.TextCol("message_id", ref.Message))
 		default:
 			continue
 		}
-		row, err := newRow(ref, append(cols, eventColumn{"id", ref.ID()}), defaults[ref.Kind], at)
+		row, err := newRow(ref, append(cols, change.TextCol("id", ref.ID())), defaults[ref.Kind], at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -104,9 +104,11 @@ func (s *Store) NewProject(
 	if err != nil {
 		return change.Record{}, err
 	}
-	cols := []eventColumn{{"id", id}, {"worktree", worktree}, {"time_updated", head.Updated}}
+	cols := []change.Col{
+		change.TextCol("id", id), change.TextCol("worktree", worktree), change.IntCol("time_updated", head.Updated),
+	}
 	if inGit {
-		cols = append(cols, eventColumn{"vcs", "git"})
+		cols = append(cols, change.TextCol("vcs", "git"))
 	}
 	return newRow(change.Ref{Kind: change.KindProject, Project: id}, cols, defaults, head.Created)
 }
@@ -114,31 +116,27 @@ func (s *Store) NewProject(
 // newRow returns a row with the values of those cols that are columns of its table. If cols has a column several times,
 // the last value counts. The other columns get the defaults of the table or of OpenCode; the error names a column that
 // has neither.
-func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) (change.Record, error) {
+func newRow(ref change.Ref, cols []change.Col, defaults change.Record, at int64) (change.Record, error) {
 	r := change.Record{Ref: ref}
-	values := map[string]any{
-		"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]",
-		"time_created": at, "time_updated": at,
+	values, given := map[string]change.Col{}, map[string]bool{}
+	for _, c := range []change.Col{
+		change.TextCol("slug", ""), change.TextCol("directory", ""), change.TextCol("title", ""),
+		change.TextCol("version", ""), change.TextCol("worktree", "/"), change.TextCol("sandboxes", "[]"),
+		change.IntCol("time_created", at), change.IntCol("time_updated", at),
+	} {
+		values[c.Name] = c
 	}
-	given := map[string]bool{}
 	for _, c := range cols {
-		if c.name == "data" {
-			r.Data = []byte(c.value.(string))
-		} else if c.value != nil {
-			values[c.name], given[c.name] = c.value, true
+		if c.Name == "data" {
+			r.Data = c.Bytes
+		} else if c.Class != change.ClassNull {
+			values[c.Name], given[c.Name] = c, true
 		}
 	}
 	var all []change.Col
 	for c := range defaults.Cols.All {
 		if value, ok := values[c.Name]; ok && (given[c.Name] || c.Class == 0) {
-			switch value := value.(type) {
-			case string:
-				c = change.TextCol(c.Name, value)
-			case int64:
-				c = change.IntCol(c.Name, value)
-			case float64:
-				c = change.RealCol(c.Name, value)
-			}
+			c = value
 		}
 		if c.Class == 0 {
 			return r, fmt.Errorf("making the row of %v %s: mend does not know its column %s", ref.Kind, ref, c.Name)

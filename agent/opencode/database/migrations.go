@@ -15,6 +15,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/salvage"
+	"mend/internal/sqlite"
 	"mend/sqlstore"
 )
 
@@ -67,26 +68,14 @@ func (m migration) apply(db *salvage.DB) error {
 	return err
 }
 
-// A query runs a statement, and calls row for each row of its result.
-type query func(sql string, row func(st *sqlite3.Stmt) error) error
-
-// queryOf returns a query on a database that a salvage creates.
-func queryOf(db *salvage.DB) query {
-	return func(sql string, row func(st *sqlite3.Stmt) error) error { return db.Query(sql, row) }
-}
-
-func (q query) columns() (map[string][]string, error) {
+// columnsOf returns the columns of each table of a database.
+func columnsOf(db *sqlite.Statements) (map[string][]string, error) {
 	all := map[string][]string{}
 	const columns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"
-	return all, q(columns, func(st *sqlite3.Stmt) error {
+	return all, db.Query(columns, nil, func(st *sqlite3.Stmt) error {
 		all[st.ColumnText(0)] = append(all[st.ColumnText(0)], st.ColumnText(1))
 		return nil
 	})
-}
-
-// strings returns the first column of a result.
-func (q query) strings(sql string) (all []string, err error) {
-	return all, q(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
 }
 
 // knownSchemas returns the schemas of OpenCode's databases, newest first: the schema of a new database, and the schemas
@@ -180,7 +169,7 @@ func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, 
 				return &schemaFault{"migration", why}, nil
 			}
 		}
-		if columns, err = queryOf(db).columns(); err != nil {
+		if columns, err = columnsOf(db.Statements); err != nil {
 			return nil, err
 		}
 	}
@@ -213,16 +202,15 @@ func (p Program) title() string {
 // then fails at its start, or at the next prompt.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
-		q := query(func(sql string, row func(st *sqlite3.Stmt) error) error { return c.Query(sql, nil, row) })
-		var objects []salvage.Object
-		if err := q(salvage.SelectObjects, salvage.AppendObject(&objects)); err != nil {
-			return err
-		}
-		columns, err := q.columns()
+		objects, err := salvage.Objects(c.Statements)
 		if err != nil {
 			return err
 		}
-		_, ids, err := q.migrations(columns)
+		columns, err := columnsOf(c.Statements)
+		if err != nil {
+			return err
+		}
+		_, ids, err := migrationsOf(c.Statements, columns)
 		if err != nil {
 			return err
 		}
@@ -237,15 +225,15 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	})
 }
 
-// migrations returns the ids of the completed migrations of a database with these columns, and the table with their
+// migrationsOf returns the ids of the completed migrations of a database with these columns, and the table with their
 // rows.
-func (q query) migrations(columns map[string][]string) (table string, ids []string, err error) {
+func migrationsOf(db *sqlite.Statements, columns map[string][]string) (table string, ids []string, err error) {
 	for _, t := range [...]struct{ name, id string }{{"migration", "id"}, {drizzleTable, "name"}} {
 		if !slices.Contains(columns[t.name], t.id) {
 			continue
 		}
 		table = t.name
-		ids, err = q.strings("SELECT " + t.id + " FROM " + t.name + " WHERE " + t.id + " IS NOT NULL")
+		ids, err = db.Strings("SELECT " + t.id + " FROM " + t.name + " WHERE " + t.id + " IS NOT NULL")
 		if err != nil || len(ids) > 0 {
 			break
 		}
@@ -260,11 +248,11 @@ func (j *salvageJob) rebuildMigrations() error {
 	if err != nil {
 		return err
 	}
-	columns, err := queryOf(j.db).columns()
+	columns, err := columnsOf(j.db.Statements)
 	if err != nil {
 		return err
 	}
-	table, ids, err := queryOf(j.db).migrations(columns)
+	table, ids, err := migrationsOf(j.db.Statements, columns)
 	if err != nil {
 		return err
 	}
@@ -305,7 +293,7 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 	for _, m := range lost {
 		at, err := time.Parse("20060102150405", m.id[:14])
 		if err == nil {
-			err = j.db.Query(insert, nil, m.id, at.UnixMilli())
+			err = j.db.Query(insert, []sqlite.Value{sqlite.Text(m.id), sqlite.Int(at.UnixMilli())}, nil)
 		}
 		if err != nil {
 			return err

@@ -13,8 +13,11 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/salvage"
+	"mend/internal/sqlite"
+	"mend/sqlstore"
 )
 
 // recordEvents has the types of the events with the states of the records of each table, parents first. A version
@@ -34,7 +37,7 @@ type recordState struct {
 
 // rebuildFromEvents rebuilds lost and torn rows of the conversation from the newest events of their records.
 func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
-	columns, err := queryOf(j.db).columns()
+	columns, err := columnsOf(j.db.Statements)
 	if err != nil || !j.hasTable("event") {
 		return err
 	}
@@ -63,18 +66,18 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 func (j *salvageJob) lostIDs(table string) (map[string]int64, error) {
 	t, ids := j.table(table), map[string]int64{}
 	for rowid, known := range t.Lost.All() {
-		ids[string(known["id"].Bytes)] = rowid
+		ids[known["id"].Text()] = rowid
 	}
 	for _, refused := range t.Refused {
 		if !strings.Contains(refused.Why, "UNIQUE") {
-			ids[string(refused.Known["id"].Bytes)] = refused.Rowid
+			ids[refused.Known["id"].Text()] = refused.Rowid
 		}
 	}
 	for rowid := range j.torn[table] {
-		err := j.db.Query("SELECT id FROM "+table+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+		err := j.db.Query("SELECT id FROM "+table+" WHERE rowid = ?1", []sqlite.Value{sqlite.Int(rowid)}, func(st *sqlite3.Stmt) error {
 			ids[st.ColumnText(0)] = rowid
 			return nil
-		}, rowid)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +96,7 @@ func (j *salvageJob) newestStates(
 			json_extract(data, '$.partID'), json_extract(data, '$.messageID')), rowid, seq,
 			coalesce(json_extract(data, '$.info.time.created'), json_extract(data, '$.time')), type GLOB '*.removed.*'
 		FROM event WHERE CASE WHEN ` + isState + ` THEN json_valid(data) END`
-	err := j.db.Query(query, func(st *sqlite3.Stmt) error {
+	err := j.db.Query(query, nil, func(st *sqlite3.Stmt) error {
 		id := st.ColumnText(0)
 		s := recordState{st.ColumnInt64(1), st.ColumnInt64(2), st.ColumnInt64(3), st.ColumnBool(4)}
 		_, isLost := lost[id]
@@ -108,7 +111,7 @@ func (j *salvageJob) newestStates(
 		case !isLost && !all:
 			return nil
 		case !isLost:
-			if found, err := j.exists("SELECT 1 FROM "+table+" WHERE id = ?1", id); found || err != nil {
+			if found, err := j.db.Has("SELECT 1 FROM "+table+" WHERE id = ?1", sqlite.Text(id)); found || err != nil {
 				return err
 			}
 		}
@@ -125,8 +128,8 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 	if s.removed {
 		return nil
 	}
-	var cols []eventColumn
-	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+	var cols []change.Col
+	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", []sqlite.Value{sqlite.Int(s.rowid)}, func(st *sqlite3.Stmt) error {
 		event := jsonedit.Parse(bytes.Clone(st.ColumnRawText(0)))
 		updated, _ := event.Get("time").Int()
 		switch table {
@@ -138,23 +141,23 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 			cols = recordColumns(json.RawMessage(event.Get("part").Raw()), s.created, updated)
 		}
 		return nil
-	}, s.rowid)
+	})
 	if err != nil {
 		return err
 	}
-	names, marks, args := []string{}, []string{}, []any{}
+	names, marks, args := []string{}, []string{}, []sqlite.Value{}
 	if rowid > 0 {
-		names, marks, args = append(names, "rowid"), append(marks, "?1"), append(args, rowid)
+		names, marks, args = append(names, "rowid"), append(marks, "?1"), append(args, sqlite.Int(rowid))
 	}
 	session := ""
 	for _, c := range cols {
-		if !slices.Contains(columns, c.name) || c.value == nil {
+		if !slices.Contains(columns, c.Name) || c.Class == change.ClassNull {
 			continue
 		}
-		args = append(args, c.value)
-		names, marks = append(names, sqlite3.QuoteIdentifier(c.name)), append(marks, fmt.Sprintf("?%d", len(args)))
-		if c.name == sessionColumn(table) {
-			session, _ = c.value.(string)
+		args = append(args, sqlstore.ColValue(c))
+		names, marks = append(names, sqlite3.QuoteIdentifier(c.Name)), append(marks, fmt.Sprintf("?%d", len(args)))
+		if c.Name == sessionColumn(table) {
+			session = sqlstore.ColValue(c).Text()
 		}
 	}
 	if session == "" {
@@ -166,7 +169,7 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 		insert = "INSERT OR REPLACE INTO "
 	}
 	insert += table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
-	err = j.db.Query(insert, nil, args...)
+	err = j.db.Query(insert, args, nil)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
 		return nil
 	}
@@ -178,7 +181,7 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 	} else if rowid > 0 {
 		t.Found(rowid)
 	}
-	t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return string(r.Known["id"].Bytes) == id })
+	t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return r.Known["id"].Text() == id })
 	j.rebuilt[table]++
 	j.session(session).Rebuilt[table]++
 	if table == "session" {
@@ -188,41 +191,34 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 }
 
 // noteRebuilt adds to the report that the row of a session was rebuilt with the columns.
-func (j *salvageJob) noteRebuilt(session string, cols []eventColumn) {
+func (j *salvageJob) noteRebuilt(session string, cols []change.Col) {
 	s := j.session(session)
 	s.Notes = append(s.Notes, "Its row was rebuilt: its folder, its title and whether it is archived come from "+
 		"its last event, which can be older than a change by mend.")
 	for _, c := range cols {
-		if title, ok := c.value.(string); ok && c.name == "title" {
-			s.Title = title
+		if c.Name == "title" && c.Class == change.ClassText {
+			s.Title = string(c.Bytes)
 		}
 	}
-}
-
-// An eventColumn is a column of a row that is made from an event or from a file. Its value is nil, a string, an int64 or
-// a float64.
-type eventColumn struct {
-	name  string
-	value any
 }
 
 // idColumns are the columns of the ids in a message or a part. Their data in the database has no ids.
 var idColumns = map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"}
 
 // recordColumns returns the columns of a message or a part.
-func recordColumns(record json.RawMessage, created, updated int64) (cols []eventColumn) {
+func recordColumns(record json.RawMessage, created, updated int64) (cols []change.Col) {
 	data, err := jsonedit.EditMembers(record, func(name string, raw []byte) ([]byte, bool) {
 		column, isID := idColumns[name]
 		if id, isText := jsonedit.Text(raw); isID && isText {
-			cols = append(cols, eventColumn{column, id})
+			cols = append(cols, change.TextCol(column, id))
 		}
 		return raw, !isID
 	})
 	if err != nil {
 		data = []byte("{}")
 	}
-	return append(cols, eventColumn{"time_created", created}, eventColumn{"time_updated", max(created, updated)},
-		eventColumn{"data", string(data)})
+	return append(cols, change.IntCol("time_created", created), change.IntCol("time_updated", max(created, updated)),
+		change.TextCol("data", string(data)))
 }
 
 // sessionFields are the columns of a session, by the path of the field in the JSON of its event or its file.
@@ -239,7 +235,7 @@ var sessionFields = map[string]string{
 
 // columnsAt returns the columns of an object whose fields have columns. place is the object's path with a dot at the
 // end, "" for the whole record.
-func columnsAt(place string, object jsonedit.Value, fields map[string]string) (cols []eventColumn) {
+func columnsAt(place string, object jsonedit.Value, fields map[string]string) (cols []change.Col) {
 	for name, v := range object.Children() {
 		at := place + string(name)
 		column, ok := fields[at]
@@ -247,26 +243,26 @@ func columnsAt(place string, object jsonedit.Value, fields map[string]string) (c
 		case !ok && v.Kind() == '{' && strings.Count(at, ".") < 3:
 			cols = append(cols, columnsAt(at+".", v, fields)...)
 		case ok:
-			cols = append(cols, eventColumn{column, columnValue(v)})
+			cols = append(cols, columnOf(column, v))
 		}
 	}
 	return cols
 }
 
-// columnValue returns a JSON value in the form of a column: a text or a number unchanged, everything else as JSON.
-func columnValue(v jsonedit.Value) any {
+// columnOf returns a column with a JSON value: a text or a number unchanged, null as NULL, everything else as JSON.
+func columnOf(name string, v jsonedit.Value) change.Col {
 	if text, ok := v.Text(); ok {
-		return text
+		return change.TextCol(name, text)
 	}
 	raw := string(v.Raw())
 	if whole, err := strconv.ParseInt(raw, 10, 64); err == nil {
-		return whole
+		return change.IntCol(name, whole)
 	}
 	if number, err := strconv.ParseFloat(raw, 64); err == nil {
-		return number
+		return change.RealCol(name, number)
 	}
 	if v.Kind() == 'n' {
-		return nil
+		return change.Col{Name: name, Class: change.ClassNull}
 	}
-	return raw
+	return change.TextCol(name, raw)
 }

@@ -17,6 +17,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/salvage"
+	"mend/internal/sqlite"
 	"mend/sqlstore"
 )
 
@@ -144,11 +145,6 @@ func (j *salvageJob) hasTable(name string) bool {
 	return slices.ContainsFunc(j.Tables, func(t *salvage.Table) bool { return t.Name == name })
 }
 
-func (j *salvageJob) exists(sql string, args ...any) (found bool, err error) {
-	err = j.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, args...)
-	return found, err
-}
-
 var conversation = []string{"session", "message", "part"}
 
 // checkAny refuses a new database without any conversation: the file is not a database of OpenCode, or everything is
@@ -158,7 +154,7 @@ func (j *salvageJob) checkAny() error {
 		if !j.hasTable(name) {
 			continue
 		}
-		if found, err := j.exists("SELECT 1 FROM " + name + " LIMIT 1"); found || err != nil {
+		if found, err := j.db.Has("SELECT 1 FROM " + name + " LIMIT 1"); found || err != nil {
 			return err
 		}
 	}
@@ -171,7 +167,7 @@ func (j *salvageJob) readSessions() error {
 	if !j.hasTable("session") {
 		return nil
 	}
-	return j.db.Query("SELECT id, title FROM session ORDER BY time_created, id", func(st *sqlite3.Stmt) error {
+	return j.db.Query("SELECT id, title FROM session ORDER BY time_created, id", nil, func(st *sqlite3.Stmt) error {
 		j.session(st.ColumnText(0)).Title = st.ColumnText(1)
 		return nil
 	})
@@ -205,7 +201,7 @@ func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 		ids[m.id] = true
 	}
 	return func(t *salvage.Table, vals []salvage.Value) bool {
-		return t.Name != "migration" && ids[string(vals[0].Bytes)]
+		return t.Name != "migration" && ids[vals[0].Text()]
 	}
 }
 
@@ -214,14 +210,14 @@ func (j *salvageJob) countTorn() error {
 	for _, name := range conversation[1:] {
 		for rowid := range j.torn[name] {
 			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1",
-				func(st *sqlite3.Stmt) error {
+				[]sqlite.Value{sqlite.Int(rowid)}, func(st *sqlite3.Stmt) error {
 					if !record.IsWritten(st.ColumnRawText(2)) { // otherwise the row was rebuilt since
 						s := j.session(st.ColumnText(0))
 						s.Torn[name]++
 						s.Span(st.ColumnInt64(1))
 					}
 					return nil
-				}, rowid)
+				})
 			if err != nil {
 				return err
 			}
@@ -266,11 +262,11 @@ func (j *salvageJob) rebuildCounters() error {
 // rebuildAll runs a statement that writes rows of a table and returns their keys.
 func (j *salvageJob) rebuildAll(table, key, sql string) (made map[string]bool, err error) {
 	made = map[string]bool{}
-	err = j.db.Query(sql, func(st *sqlite3.Stmt) error { made[st.ColumnText(0)] = true; return nil })
+	err = j.db.Query(sql, nil, func(st *sqlite3.Stmt) error { made[st.ColumnText(0)] = true; return nil })
 	j.rebuilt[table] += len(made)
 	t := j.table(table)
 	for rowid, known := range t.Lost.All() {
-		if made[string(known[key].Bytes)] {
+		if made[known[key].Text()] {
 			t.Found(rowid)
 		}
 	}
@@ -308,7 +304,7 @@ func sessionColumn(table string) string {
 func (j *salvageJob) countLost() error {
 	messages := map[string]salvage.Known{}
 	for _, known := range j.table("message").Lost.All() {
-		messages[string(known["id"].Bytes)] = known
+		messages[known["id"].Text()] = known
 	}
 	for _, t := range j.Tables {
 		for _, known := range t.Lost.All() {
@@ -332,15 +328,15 @@ func (j *salvageJob) countLost() error {
 }
 
 func (j *salvageJob) countRow(table string, known salvage.Known, messages map[string]salvage.Known) error {
-	id, at := string(known[sessionColumn(table)].Bytes), known["time_created"].Int
-	if message := string(known["message_id"].Bytes); message != "" && (id == "" || at == 0) {
+	id, at := known[sessionColumn(table)].Text(), known["time_created"].Int()
+	if message := known["message_id"].Text(); message != "" && (id == "" || at == 0) {
 		if m := messages[message]; m != nil {
-			id, at = cmp.Or(id, string(m["session_id"].Bytes)), cmp.Or(at, m["time_created"].Int)
+			id, at = cmp.Or(id, m["session_id"].Text()), cmp.Or(at, m["time_created"].Int())
 		} else if err := j.db.Query("SELECT session_id, time_created FROM message WHERE id = ?1",
-			func(st *sqlite3.Stmt) error {
+			[]sqlite.Value{sqlite.Text(message)}, func(st *sqlite3.Stmt) error {
 				id, at = cmp.Or(id, st.ColumnText(0)), cmp.Or(at, st.ColumnInt64(1))
 				return nil
-			}, message); err != nil {
+			}); err != nil {
 			return err
 		}
 	}
@@ -365,11 +361,11 @@ func (j *salvageJob) countOrphans() error {
 	var err error
 	if t := j.table("session"); j.hasTable("session") && j.hasTable("message") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP "+
-			"BY session_id", count)
+			"BY session_id", nil, count)
 	}
 	if t := j.table("message"); err == nil && j.hasTable("message") && j.hasTable("part") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = "+
-			"part.message_id) GROUP BY session_id", count)
+			"part.message_id) GROUP BY session_id", nil, count)
 	}
 	return err
 }
@@ -382,7 +378,7 @@ func (j *salvageJob) countBare() error {
 	}
 	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, " +
 		"count(*) FROM message GROUP BY session_id HAVING bare > 0"
-	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
+	return j.db.Query(bare, nil, func(st *sqlite3.Stmt) error {
 		s := j.session(st.ColumnText(0))
 		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: their content is probably lost.",
 			st.ColumnInt(1), st.ColumnInt(2)))
@@ -407,7 +403,7 @@ func (j *salvageJob) report() {
 			if !strings.Contains(r.Why, "UNIQUE") {
 				one.Refused++
 				refused = append(refused, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It stays "+
-					"in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
+					"in the damaged file.", r.Known["id"].Text(), t.Name, r.Why))
 			}
 		}
 		j.out.Damaged = j.out.Damaged || t.Damaged || t.Lost.Len() > 0
