@@ -14,7 +14,7 @@ func CheckPage(n uint32, data []byte, usable int) string {
 		p.start = headerSize
 	}
 	kind := p.kind()
-	if kind != indexInterior && kind != tableInterior && kind != indexLeaf && kind != tableLeaf {
+	if !p.isTree() {
 		return ""
 	}
 	wrong := func(format string, args ...any) string {

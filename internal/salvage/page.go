@@ -24,6 +24,9 @@ func (p *page) kind() byte { return p.data[p.start] }
 
 func (p *page) interior() bool { return p.kind() == tableInterior || p.kind() == indexInterior }
 
+// isTree reports whether the kind is that of a page of a tree.
+func (p *page) isTree() bool { return p.interior() || p.kind() == indexLeaf || p.kind() == tableLeaf }
+
 func (p *page) u16(at int) int    { return int(binary.BigEndian.Uint16(p.data[at:])) }
 func (p *page) u32(at int) uint32 { return binary.BigEndian.Uint32(p.data[at:]) }
 
@@ -108,13 +111,8 @@ func (f *file) local(kind byte, size int) int {
 
 // lastCell returns the cell at the highest offset, if the page looks like a page of a tree.
 func (p *page) lastCell(f *file) (c cell, ok bool) {
-	switch p.kind() {
-	case indexInterior, tableInterior, indexLeaf, tableLeaf:
-	default:
-		return c, false
-	}
 	n := p.u16(p.start + 3)
-	if n == 0 || p.array()+2*n > min(p.content(), p.avail) {
+	if !p.isTree() || n == 0 || p.array()+2*n > min(p.content(), p.avail) {
 		return c, false
 	}
 	at := 0
@@ -180,17 +178,11 @@ func (p *page) leafCells(f *file, kind byte) (cells []cell, whole bool) {
 		whole = false
 	}
 	if whole {
-		free, ok := p.freeBytes(f)
+		free := int(p.data[p.start+7]) // smaller gaps between cells; the list has the others
+		ok := p.eachFree(f, func(_, size int) { free += size })
 		whole = ok && used+free == f.usable-p.content()
 	}
 	return cells, whole
-}
-
-// freeBytes returns the number of free bytes between the cells.
-func (p *page) freeBytes(f *file) (n int, ok bool) {
-	n = int(p.data[p.start+7])
-	ok = p.eachFree(f, func(_, size int) { n += size })
-	return n, ok
 }
 
 // eachFree calls do for each free block; false if their list is damaged.

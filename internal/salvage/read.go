@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -403,13 +404,11 @@ func (s *scan) readAll() error {
 	search := false
 	for _, t := range s.db.tables {
 		t.root = roots[t.Name]
-		var err error
+		read := s.readTable
 		if t.withoutRowid {
-			err = s.readKeyed(t)
-		} else {
-			err = s.readTable(t)
+			read = s.readKeyed
 		}
-		if err != nil {
+		if err := read(t); err != nil {
 			return err
 		}
 	}
@@ -423,11 +422,8 @@ func (s *scan) readAll() error {
 		}
 		search = search || t.Damaged || t.Lost.Len() > 0
 	}
-	if s.walk.err != nil {
+	if s.walk.err != nil || !search {
 		return s.walk.err
-	}
-	if !search {
-		return nil
 	}
 	return s.search()
 }
@@ -443,10 +439,7 @@ func (s *scan) readTable(t *Table) error {
 	if faults > 0 {
 		t.Damaged, t.hole = true, true
 	}
-	if err == nil {
-		err = s.walk.err
-	}
-	return err
+	return cmp.Or(err, s.walk.err)
 }
 
 // readLeaf writes the rows of a page if the page is valid. Otherwise the page is a suspect.
@@ -594,10 +587,7 @@ func (s *scan) readKeyed(t *Table) error {
 		}
 		err = s.write(t, 0, row, false)
 	}) > 0
-	if err == nil {
-		err = s.walk.err
-	}
-	return err
+	return cmp.Or(err, s.walk.err)
 }
 
 // readIndex adds the rows that an index has and that were not found to the table's lost rows.
