@@ -314,26 +314,28 @@ func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
 // errNoArchive means that the archive does not exist.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
-// openArchive opens the file of an archive for reading.
-func openArchive(path string) (*os.File, error) {
+// readArchiveFile is [readArchive] for the archive at path, which must match the list want, unless that is nil.
+func readArchiveFile(path string, want *rowList, begin func(table string, cols []string) error, each func(row []Value) error) (l rowList, err error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoArchive
+		return l, errNoArchive
 	}
-	return f, err
-}
-
-// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list
-// want, unless that is nil. It returns the list of the archive.
-func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
-	f, err := openArchive(path)
 	if err != nil {
 		return l, err
 	}
 	defer f.Close()
+	l, err = readArchive(f, begin, each)
+	if err == nil && want != nil && !l.image().Equal(want.image()) {
+		err = errArchive
+	}
+	return l, err
+}
+
+// eachRow calls each for the rows of an archive, with their tables, like [readArchiveFile].
+func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
 	var t *rowTable
 	var own []selection // the tables with rows of sessions, if the archive has sessions: their own table comes first
-	l, err = readArchive(f, func(table string, cols []string) (err error) {
+	return readArchiveFile(path, want, func(table string, cols []string) (err error) {
 		if sessions := c.Table(change.KindSession); sessions != nil && table == sessions.Name {
 			own, err = c.sessionRows(nil)
 		}
@@ -350,10 +352,6 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 		}
 		return each(t, row)
 	})
-	if err == nil && want != nil && !l.image().Equal(want.image()) {
-		err = errArchive
-	}
-	return l, err
 }
 
 // A tally counts the rows of an archive by state.
@@ -440,14 +438,9 @@ func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, 
 	}); err != nil {
 		return nil, nil, err
 	}
-	f, err := openArchive(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
 	all, removed = map[string]bool{}, map[string]bool{}
 	at, own := -1, false
-	_, err = readArchive(f, func(table string, cols []string) error {
+	_, err = readArchiveFile(path, nil, func(table string, cols []string) error {
 		own = sessions != nil && table == sessions.Name
 		if at = -1; own {
 			at = slices.Index(cols, sessions.key())
@@ -516,15 +509,7 @@ func (x *rowsChange) path() string {
 }
 
 func (x *rowsChange) CheckKept(context.Context) error {
-	f, err := openArchive(x.path())
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	l, err := readArchive(f, func(string, []string) error { return nil }, func([]Value) error { return nil })
-	if err == nil && !l.image().Equal(x.list.image()) {
-		err = errArchive
-	}
+	_, err := readArchiveFile(x.path(), &x.list, func(string, []string) error { return nil }, func([]Value) error { return nil })
 	return err
 }
 
