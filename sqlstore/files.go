@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,24 +97,20 @@ func openPlain(path string) (*os.File, error) {
 
 // readHeader checks the header of the database and returns whether it is in WAL mode.
 func readHeader(path string, hasLog bool) (wal bool, err error) {
-	f, err := openPlain(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	h := make([]byte, headerSize)
-	n, err := io.ReadFull(f, h)
+	h, err := readStart(path, headerSize)
 	switch {
-	case errors.Is(err, io.EOF) && hasLog:
-		return false, damagedHeader("the file is empty")
-	case errors.Is(err, io.EOF):
-		return false, Unusable("%w", ErrEmpty)
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+	case err != nil:
 		return false, err
+	case h == nil:
+		return false, fs.ErrNotExist // it was removed just now
+	case len(h) == 0 && hasLog:
+		return false, damagedHeader("the file is empty")
+	case len(h) == 0:
+		return false, Unusable("%w", ErrEmpty)
 	case !bytes.HasPrefix(h, []byte("SQLite format 3\x00")):
 		return false, damagedHeader("not an SQLite database")
-	case n < headerSize:
-		return false, damagedHeader("truncated: %d bytes", n)
+	case len(h) < headerSize:
+		return false, damagedHeader("truncated: %d bytes", len(h))
 	case h[18] > 2 || h[19] > 2:
 		return false, damagedHeader("file format %d/%d of a later SQLite", h[18], h[19])
 	}
