@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,31 +55,18 @@ func (s *Store) truncateLog(c *Conn) error {
 }
 
 // alone runs f with a connection to a database that no other process has open.
-func (s *Store) alone(ctx context.Context, f func(c *Conn) error) (err error) {
-	s.conns.RLock()
-	defer s.conns.RUnlock()
-	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
-	defer recoverPanic(&err)
-	s.dropIdle()
-	files, err := inspectFiles(s.id.Root)
-	if err == nil && !files.walMode {
-		err = errNoWAL
-	}
-	if err == nil {
-		err = s.makeSideFiles(files)
-	}
-	if err != nil {
-		return err
-	}
-	c, err := s.openWriter(ctx, files, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, s.finish(c, false)) }()
-	if err := s.checkWriting(c); err != nil {
-		return err
-	}
-	return f(c)
+func (s *Store) alone(ctx context.Context, f func(c *Conn) error) error {
+	return s.withWriter(ctx, func(files fileState) (keep bool, err error) {
+		if !files.walMode {
+			err = errNoWAL
+		}
+		return false, err
+	}, func(c *Conn) error {
+		if err := s.checkWriting(c); err != nil {
+			return err
+		}
+		return f(c)
+	})
 }
 
 func (s *Store) reclaim(c *Conn) (err error) {

@@ -16,21 +16,34 @@ import (
 
 // write runs f in one transaction that holds the write lock. f commits; if it does not, nothing is
 // changed. An error can also mean that f succeeded and only side files could not be removed.
-func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
+func (s *Store) write(ctx context.Context, f func(*Conn) error) error {
+	shared := false
+	err := s.withWriter(ctx, func(files fileState) (keep bool, err error) {
+		live, err := s.needsLocks(files)
+		shared = live && files.walMode
+		return live || files.wal != fileStamp{}, err
+	}, func(c *Conn) error {
+		c.shared = shared
+		return s.begin(c, f)
+	})
+	return s.nameHolders(ctx, err)
+}
+
+// withWriter runs f with a connection that can write. check may refuse the files, and reports whether -wal and -shm stay.
+func (s *Store) withWriter(ctx context.Context, check func(fileState) (keep bool, err error), f func(*Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
-	defer func() { err = s.nameHolders(ctx, explain(ctx, s.wrapDiskFull(err))) }()
+	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
 	defer recoverPanic(&err)
 	s.dropIdle() // they see the state before the change, and Windows cannot remove open files
 	files, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return err
 	}
-	live, err := s.needsLocks(files)
+	keep, err := check(files)
 	if err != nil {
 		return err
 	}
-	keep := live || files.wal != fileStamp{}
 	if err := s.makeSideFiles(files); err != nil {
 		return err
 	}
@@ -38,9 +51,8 @@ func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	if err != nil {
 		return err
 	}
-	c.shared = live && files.walMode
 	defer func() { err = errors.Join(err, s.finish(c, keep)) }()
-	return s.begin(c, f)
+	return f(c)
 }
 
 // wrapDiskFull makes an I/O error on a full disk wrap ENOSPC. (The driver v0.35.6 looks for the
