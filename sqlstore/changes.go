@@ -239,11 +239,5 @@ func (changes *rowChanges) checkedRows() []rowChange {
 	if !changes.allowMissingParent {
 		return changes.rows
 	}
-	var checked []rowChange
-	for _, r := range changes.rows {
-		if r.postImage == nil {
-			checked = append(checked, r)
-		}
-	}
-	return checked
+	return slices.DeleteFunc(slices.Clone(changes.rows), func(r rowChange) bool { return r.postImage != nil })
 }

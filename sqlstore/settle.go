@@ -28,13 +28,10 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	}
 	if err == nil {
 		err = s.write(ctx, func(c *Conn) (err error) {
-			if out, err = c.decide(changes); err != nil {
-				return err
+			if out, err = c.decide(changes); err == nil && out.State == change.Aborted && c.shared {
+				err = s.overwrite(c)
 			}
-			if out.State == change.Aborted && c.shared {
-				return s.overwrite(c)
-			}
-			return nil
+			return err
 		})
 	}
 	if err != nil {
