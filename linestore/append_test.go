@@ -379,6 +379,26 @@ func TestReplaceTranscript(t *testing.T) {
 	}
 }
 
+// TestForeignAtExchange: if another program writes to the transcript just before the exchange, what it wrote comes back,
+// and is durable before the change counts as aborted.
+func TestForeignAtExchange(t *testing.T) {
+	root, before := rootEnding(t, endings["complete"])
+	var calls []string
+	s, st := mustPrepare(t, root, func(call string) error {
+		if calls = append(calls, call); strings.HasPrefix(call, "exchange ") && !strings.HasPrefix(call, "exchange back ") {
+			return os.WriteFile(file(root), []byte("foreign\n"), 0o600)
+		}
+		return nil
+	}, change.Plan{Ops: []change.Op{{Ref: transcriptRef, Pre: image(before), Post: image("new\n")}}})
+	out, err := s.Commit(t.Context(), st)
+	if got := content(t, root); err != nil || out.State != change.Aborted || got != "foreign\n" {
+		t.Errorf("Commit = %+v, %v, and the transcript is %q", out, err, got)
+	}
+	if last := calls[len(calls)-1]; !strings.HasPrefix(last, "barrier ") {
+		t.Errorf("the last call is %q, want a barrier", last)
+	}
+}
+
 // TestTimeOfReplace: a replaced transcript gets the time of the plan, and its undo restores the old time.
 func TestTimeOfReplace(t *testing.T) {
 	for name, c := range map[string]struct {

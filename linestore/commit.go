@@ -193,8 +193,8 @@ func (tx *transaction) openStaged(folder string) (*safedir.Dir, copyName, error)
 // returns when everything is durable. The error is errForeign if the transcript held something else; it is then back in
 // place.
 //
-// A crash before the exchange leaves the old transcript in place; a crash after it, the new one, while the staged file
-// still has the lines that were not carried over.
+// A kill before the exchange leaves the old transcript in place; a kill after it, the new one, while the staged file
+// still has the lines that were not carried over. A power cut before the sync leaves either.
 func (tx *transaction) exchange(d *safedir.Dir, staged copyName) error {
 	if err := tx.opt.Step("exchange " + tx.path); err != nil {
 		return err
@@ -212,7 +212,10 @@ func (tx *transaction) exchange(d *safedir.Dir, staged copyName) error {
 	if err := tx.opt.Step("exchange back " + tx.path); err != nil {
 		return err
 	}
-	return cmp.Or(tx.own.Exchange(tx.dir, tx.name, d, staged.String()), errForeign)
+	if err := tx.own.Exchange(tx.dir, tx.name, d, staged.String()); err != nil {
+		return err
+	}
+	return cmp.Or(tx.sync(nil, path.Dir(tx.path), d.Path), errForeign)
 }
 
 // finishExchange makes the exchange durable, and then carries over lines appended to the old transcript, now the staged
