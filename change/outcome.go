@@ -25,7 +25,7 @@ const (
 	Pending    State = "pending"    // the store may hold some Pres and some Posts until it is recovered
 	Committed  State = "committed"  // every Post was written
 	Aborted    State = "aborted"    // every record holds its Pre, or what another program wrote
-	Conflicted State = "conflicted" // another program wrote some records: these stay, the others hold their Pre
+	Conflicted State = "conflicted" // another program wrote some records: these stay, the others hold their Pre or their Post
 	Resolved   State = "resolved"   // a conflict that the user decided
 	Unknown    State = "unknown"    // for an entry in a damaged journal; never written
 )

@@ -39,6 +39,17 @@ func (e UndecidedError) Error() string {
 // Unwrap returns the first entry's error, which is a [*PendingError].
 func (e UndecidedError) Unwrap() error { return e[0] }
 
+// A ConflictedError means that a part of a change was made, and that another program changed the rest meanwhile. The
+// entry is a conflict, which is to be resolved.
+type ConflictedError struct {
+	Entry change.Entry
+	Err   *change.ConflictError
+}
+
+func (e *ConflictedError) Error() string {
+	return fmt.Sprintf("repair %s was made in part: %v", e.Entry.ID, e.Err)
+}
+
 // Run journals p, applies it, and marks the entry as committed. The returned entry is
 // committed if and only if the error is nil.
 //
@@ -46,8 +57,9 @@ func (e UndecidedError) Unwrap() error { return e[0] }
 // leaves a pending entry with every image that Recover needs.
 //
 // The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
-// [*change.ConflictError] if a record has other content than the plan expects, and a
-// [*PendingError] if the outcome is unknown or could not be written. Any other error, such as the
+// [*change.ConflictError] if a record has other content than the plan expects, a
+// [*ConflictedError] if that showed after a part was made, and a [*PendingError] if the outcome is unknown or could
+// not be written. Any other error, such as the
 // context's, explains why nothing was changed.
 func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (change.Entry, error) {
 	if err := change.Validate(p.Ops); err != nil {
@@ -76,7 +88,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	if e, err = finish(ctx, j, st, e, s, out); err != nil {
 		return e, err
 	}
-	return e, outcomeError(out)
+	return e, outcomeError(e, out)
 }
 
 // settle determines the outcome of s after Commit returned the error cause.
@@ -107,8 +119,10 @@ func finish(ctx context.Context, j *journal.Journal, st Store, e change.Entry, s
 }
 
 // outcomeError returns the error for an outcome, nil for Committed.
-func outcomeError(out change.Outcome) error {
+func outcomeError(e change.Entry, out change.Outcome) error {
 	switch {
+	case out.State == change.Conflicted:
+		return &ConflictedError{e, &change.ConflictError{Conflicts: out.Conflicts}}
 	case out.State == change.Committed:
 		return nil
 	case len(out.Conflicts) > 0 || out.Cause == nil:

@@ -142,6 +142,10 @@ func TestOutcomes(t *testing.T) {
 			return ok && len(c.Conflicts) == n
 		}
 	}
+	isInPart := func(err error) bool {
+		c, ok := errors.AsType[*txn.ConflictedError](err)
+		return ok && c.Entry.ID != "" && len(c.Err.Conflicts) == 1 && !isConflict(1)(err)
+	}
 	undecided := func(err error) bool {
 		p, ok := errors.AsType[*txn.PendingError](err)
 		return ok && p.Entry.ID != "" && errors.Is(err, cause) && errors.Is(err, other)
@@ -157,7 +161,7 @@ func TestOutcomes(t *testing.T) {
 		{"aborted", outcome{change.Outcome{State: change.Aborted, Cause: cause}, nil}, outcome{}, change.Aborted, wraps(cause)},
 		{"aborted by conflicts", outcome{change.Outcome{State: change.Aborted, Conflicts: conflict, Cause: cause}, nil}, outcome{}, change.Aborted, isConflict(1)},
 		{"aborted without a cause", outcome{change.Outcome{State: change.Aborted}, nil}, outcome{}, change.Aborted, isConflict(0)},
-		{"conflicted", outcome{change.Outcome{State: change.Conflicted, Conflicts: conflict}, nil}, outcome{}, change.Conflicted, isConflict(1)},
+		{"conflicted", outcome{change.Outcome{State: change.Conflicted, Conflicts: conflict}, nil}, outcome{}, change.Conflicted, isInPart},
 		{"settled forward", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Committed}, nil}, change.Committed, wraps(nil)},
 		{"settled back", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted}, nil}, change.Aborted, wraps(cause)},
 		{"settled back with a cause", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, wraps(other)},

@@ -55,6 +55,8 @@ func layerFailure(err error) (Code, string, bool) {
 		return Refused, "nothing was changed. When that is done, run the command again", true
 	case *change.ConflictError:
 		return Conflict, conflictHint(e), true
+	case *txn.ConflictedError:
+		return Conflict, fmt.Sprintf("\"mend log %[1]s\" shows the conflict, \"mend recover %[1]s\" resolves it", e.Entry.ID), true
 	case *boltfile.LockedError:
 		return Refused, "another mend is running; try again when it is done", true
 	case *journal.AmbiguousError, *undo.NameError:

@@ -28,7 +28,7 @@ var ExitCodes = []struct{ Code, Meaning string }{
 	{"0", "done, or healthy"},
 	{"1", "problems found (scan), not everything could be fixed (fix), or the goal was not reached (trim)"},
 	{"2", "usage error, or an unknown session, repair or command"},
-	{"3", "conflict: another program has changed the data; nothing was written"},
+	{"3", "conflict: another program has changed the data; nothing was written, unless the message names a repair made in part"},
 	{"4", "the store or the journal cannot be used"},
 	{"5", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo or resolve, or no compaction to remove"},
 	{"6", "a repair is still pending: run \"mend recover\""},

@@ -48,6 +48,7 @@ func TestFailures(t *testing.T) {
 		{pending, 6, "pending", `run "mend recover"`},
 		{txn.UndecidedError{pending}, 6, "pending", "mend recover qevajo --keep"},
 		{&change.ConflictError{}, 3, "conflict", "--only ID"},
+		{&txn.ConflictedError{Entry: change.Entry{ID: "qevajo"}, Err: &change.ConflictError{}}, 3, "conflict", `"mend recover qevajo" resolves it`},
 		{&mend.StaleError{Entry: entry}, 3, "conflict", `"mend log qevajo" shows that change`},
 		{&repair.TooLargeError{}, 5, "refused", "use --trim to make room"},
 		{&journal.LockedError{}, 5, "refused", "another mend is running"},

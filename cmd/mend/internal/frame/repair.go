@@ -39,7 +39,7 @@ func (r *RepairBatch) Apply(p show.Proposal) (e change.Entry, err error) {
 		return e, nil
 	}
 	e, err = r.Batch.Apply(p.Store, plan)
-	if code, _ := fail.Classify(err); code == fail.Conflict {
+	if code, _ := fail.Classify(err); code == fail.Conflict && e.State != change.Conflicted {
 		err = changedMeanwhile(err, r.CommandLine("fix", p.Head.ID))
 		if r.One { // otherwise each is named
 			err = fmt.Errorf("repairing %s: %w", show.QuotedTitle(p.Head.Title, p.Head.ID), err)
