@@ -13,7 +13,8 @@ import (
 )
 
 // TestRealBoundThinking repairs the id of a call that is before thinking of a model that binds it: before the repair
-// every prompt is refused; after it the real program is refused once, and tries again without any thinking.
+// every prompt is refused; after it the real program is refused once, tries again without any thinking, and sends none
+// of it later.
 func TestRealBoundThinking(t *testing.T) {
 	h := fixture.NewHome(t, install(t))
 	api := fixture.NewEndpoint(func(n int, r endpoint.Request) endpoint.Content {
@@ -60,4 +61,6 @@ func TestRealBoundThinking(t *testing.T) {
 	if ok, rules := ask("the third prompt", true); !ok || len(rules) != 2 || rules[0] != "R28" || rules[1] != "" {
 		t.Errorf("after the repair: answered %t, %q, want one refusal with R28 and an answer", ok, rules)
 	}
+	stripped := expectedCase(h.Read(fixture.Session)) // the program recorded that it sends that thinking no more
+	compareRequest(t, "after the refusal", stripped, h.Prompt(fixture.Session, prompt, true))
 }

@@ -65,6 +65,28 @@ func TestRetiredModel(t *testing.T) {
 	}
 }
 
+// TestStrippedThinking: after the provider refused thinking, Claude Code records that it no longer sends the thinking
+// before the record, or from one block on. An invalid signature in it breaks nothing.
+func TestStrippedThinking(t *testing.T) {
+	data := claude.ByName("signature a number").Broken()
+	const lines = `{"parentUuid":%q,"type":"attachment","uuid":"x1","sessionId":%q,"attachment":{"type":"thinking_stripped",%s}}
+{"parentUuid":"x1","type":"user","uuid":"x2","sessionId":%q,"message":{"role":"user","content":"go on"}}
+`
+	for scope, want := range map[string]int{
+		`"scope":"all"`: 0,
+		`"scope":"partial","from":{"messageId":"msg_01baseline02","thinkingIndex":0}`: 1,
+		`"scope":"partial","from":{"messageId":"msg_01baseline02","thinkingIndex":9}`: 0,
+		`"scope":"partial","from":{"messageId":"unknown","thinkingIndex":0}`:          0,
+	} {
+		added := fmt.Appendf(nil, lines, leaf(data), claude.Session, scope, claude.Session)
+		c := newCase(append(slices.Clip(data), added...))
+		sent := strings.Count(strings.Join(claude.Expected(diagnose.StateOf(c)), "\n"), `"type":"thinking"`)
+		if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); sent != want || broken && want == 0 {
+			t.Errorf("%s: %d blocks of thinking are sent, want %d; broken: %t", scope, sent, want, broken)
+		}
+	}
+}
+
 // TestThinkingOnlyAnswer: an answer that has only thinking of another model is not sent.
 func TestThinkingOnlyAnswer(t *testing.T) {
 	last := `{"parentUuid":%q,"type":"user","uuid":"a1","sessionId":%q,"message":{"role":"user","content":"go on"}}

@@ -14,6 +14,7 @@ import (
 func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref, open: map[string]*message{}}
 	b.request.Model = c.nextModel()
+	b.stripped = c.strippedThinking()
 	b.addMessages()
 	b.dropBlank()
 	b.dropThinkingOnly()
@@ -48,6 +49,7 @@ type builder struct {
 	ref      func(*Record) change.Ref
 	messages []*message
 	request  request.Request
+	stripped map[*Block]bool
 	waiting  bool // the last record of the conversation is the user's, even if it is not sent
 
 	open map[string]*message // the messages, by id, to which further records may still be added
@@ -74,6 +76,41 @@ func (c *Conversation) nextModel() request.Model {
 var retired = []string{
 	"claude-3-", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-20", "claude-sonnet-4-0", "claude-sonnet-4-20",
 	"claude-sonnet-4-5",
+}
+
+// strippedThinking returns the thinking that Claude Code no longer sends. After the provider refused thinking, for
+// example because the conversation before it changed, a record says that all earlier thinking is left out, or all from
+// one block on.
+func (c *Conversation) strippedThinking() map[*Block]bool {
+	stripped := map[*Block]bool{}
+	var kept []*Block
+	number := map[*Block]int{}
+	answers := map[string][]int{} // the numbers of each answer's thinking
+	for _, r := range c.Chain {
+		if r.Type == Assistant {
+			for _, block := range r.Blocks() {
+				if block.IsThinking() {
+					kept = append(kept, block)
+					number[block] = len(number)
+					answers[r.MessageID] = append(answers[r.MessageID], number[block])
+				}
+			}
+		}
+		attachment := r.value.Get("attachment")
+		if r.Type != Attachment || attachment.TextAt("type") != "thinking_stripped" {
+			continue
+		}
+		first, from := 0, attachment.Get("from")
+		named := answers[from.TextAt("messageId")]
+		if n, ok := from.Get("thinkingIndex").Int(); ok && 0 <= n && n < int64(len(named)) {
+			first = named[n]
+		}
+		for len(kept) > 0 && number[kept[len(kept)-1]] >= first {
+			stripped[kept[len(kept)-1]] = true
+			kept = kept[:len(kept)-1]
+		}
+	}
+	return stripped
 }
 
 // addMessages adds a message for each prompt, and one for the records of each answer.
@@ -108,7 +145,7 @@ func (b *builder) addRecord(r *Record) {
 	for _, block := range r.Blocks() {
 		// Claude Code does not send another model's thinking.
 		isOthers := r.Type == Assistant && r.Model != b.request.Model.ModelID && block.IsThinking()
-		if isOthers || !block.hasType() && !r.IsString() {
+		if isOthers || b.stripped[block] || !block.hasType() && !r.IsString() {
 			continue
 		}
 		if block.Source == nil {
