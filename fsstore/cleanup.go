@@ -131,10 +131,6 @@ func (tx *transaction) keptPaths() (paths []string) {
 	return paths
 }
 
-func (tx *transaction) hasKept(op fileOp) bool {
-	return len(tx.keptNames()[tx.keptPrefixOf(op)]) > 0
-}
-
 // keptNames returns the names of all kept files, by prefix; none if they cannot be listed. The list is cached until a
 // file is added.
 func (tx *transaction) keptNames() map[string][]string {

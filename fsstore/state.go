@@ -71,7 +71,7 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 		staged = noContent
 	case staged == otherContent && target == preContent && isTorn(&e, op.Post):
 		staged = noContent
-	case staged == postContent && !e.Exists && tx.hasKept(op):
+	case staged == postContent && !e.Exists && len(tx.keptNames()[tx.keptPrefixOf(op)]) > 0:
 		staged = noContent // the deleted content had to be kept elsewhere
 	}
 	return target, staged, nil

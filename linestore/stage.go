@@ -25,10 +25,6 @@ type copyName struct {
 	oldHash, newHash string
 }
 
-func newCopyName(before, after []byte) copyName {
-	return copyName{len(before), len(after), hash(before), hash(after)}
-}
-
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -95,7 +91,7 @@ func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) 
 		return err
 	}
 	defer d.Close()
-	name := newCopyName(before, after).String()
+	name := copyName{len(before), len(after), hash(before), hash(after)}.String()
 	if err := tx.own.Remove(d, name+stage.Unfinished); err != nil {
 		return err
 	}

@@ -127,10 +127,8 @@ func makeDir(dir string) error {
 		return err
 	}
 	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDir(parent); err != nil {
-			return err
-		}
+	if err := makeDir(parent); err != nil {
+		return err
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster

@@ -42,7 +42,7 @@ func (e *UnsafeError) Error() string {
 // mode 0600, regardless of the umask. The error wraps [fs.ErrNotExist] if the file does not exist and
 // the flags do not create it.
 func Open(path string, flag int) (*os.File, error) {
-	f, info, err := open(path, flag, kept)
+	f, info, err := open(path, flag|dontFollow, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ const ownMode fs.FileMode = 0o600
 
 // OpenPlain opens a regular file of any owner for reading. It does not follow a link.
 func OpenPlain(path string) (*os.File, error) {
-	f, _, err := open(path, os.O_RDONLY, plain)
+	f, _, err := open(path, os.O_RDONLY|dontFollow, plain)
 	return f, err
 }
 
@@ -86,26 +86,15 @@ func ReadPlain(path string, limit int) ([]byte, error) {
 // OpenSettings opens a file that the user edits for reading. It may be a link to a regular
 // file of the user or of root.
 func OpenSettings(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|dontWait, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = settings(path, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	f, _, err := open(path, os.O_RDONLY, settings)
+	return f, err
 }
 
 func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag|dontFollow|dontWait, ownMode)
+	f, err := os.OpenFile(path, flag|dontWait, ownMode)
 	if err != nil {
 		// The system's own error explains little: for a pipe without a reader it is "no such device".
-		if info, lerr := os.Lstat(path); lerr == nil {
+		if info, lerr := os.Lstat(path); lerr == nil && flag&dontFollow != 0 {
 			if err := plain(path, info); err != nil {
 				return nil, nil, err
 			}
