@@ -17,6 +17,7 @@ import (
 	"mend/agent"
 	"mend/agent/codex"
 	"mend/change"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/storetest"
@@ -281,6 +282,10 @@ func TestRewind(t *testing.T) {
 `, testdata.CodexSession, at, len(head))
 	prompt := fmt.Appendf(nil, `{"timestamp":"2026-11-22T16:00:01.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"again"}]}}
 `, at+1)
+	for i := range 17 { // too large for a plan without [mend.Restored.IsAside]
+		prompt = fmt.Appendf(prompt, `{"timestamp":"2026-11-22T16:00:02.000Z","ordinal":%d,"type":"event_msg","payload":{"type":"agent_message","message":"%s"}}
+`, at+2+i, strings.Repeat("x", 1<<20))
+	}
 	h.Write(name, append(meta, prompt...))
 	for range 2 { // without and with a row
 		c = open(t, h, journal)
@@ -296,6 +301,7 @@ func TestRewind(t *testing.T) {
 	if forks, err := c.Forks(t.Context()); err != nil || len(forks) > 0 {
 		t.Errorf("the session is a fork of itself: %v, %v", forks, err)
 	}
+	restoreLost(t, h, c, name)
 	cleaned, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: []change.Head{session(t, c)}})
 	if err != nil || cleaned.Rows[change.KindSession.String()] != 2 {
 		t.Fatalf("removing the session: %+v, %v", cleaned, err)
@@ -304,6 +310,37 @@ func TestRewind(t *testing.T) {
 	r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
 	if err != nil || len(r.Plan.Ops) > 0 || len(r.Remaining) == 0 {
 		t.Errorf("the repair of a torn first record loses the beginning: %d ops, error %v", len(r.Plan.Ops), err)
+	}
+}
+
+// restoreLost keeps the session, loses its rollouts, and restores them, each byte as it was. Its second rollout has that
+// name.
+func restoreLost(t *testing.T, h *fixture.Home, c *mend.Store, name string) {
+	t.Helper()
+	k, err := keep.Open(t.TempDir(), keep.Options{})
+	must(t, err)
+	defer func() { must(t, k.Close()) }()
+	head, before := session(t, c), files(t, h)
+	must(t, c.KeepAll(t.Context(), k, []change.Head{head}, mend.KeptAsked, false, func(_ int, s mend.Kept) { must(t, s.Err) }))
+	second := filepath.Join(h.Root(), name)
+	for _, lost := range [][]string{{h.Rollout(), second}, {h.Rollout()}, {second}, {}} {
+		for _, p := range lost {
+			must(t, os.Remove(p))
+		}
+		all, err := c.Restorables(t.Context(), k)
+		if err != nil || len(all) != min(len(lost), 1) {
+			t.Errorf("without %q: %v, %v", lost, all, err)
+		}
+		r, err := c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{})
+		if err != nil || len(r.Plan.Ops) != len(lost) {
+			t.Fatalf("without %q: %d ops, error %v", lost, len(r.Plan.Ops), err)
+		}
+		if len(lost) > 0 {
+			apply(t, c, r.Plan)
+		}
+		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+			t.Errorf("without %q the restored session differs: %s", lost, diff)
+		}
 	}
 }
 

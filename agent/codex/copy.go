@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,49 +15,55 @@ import (
 	"mend/repair"
 )
 
-// Copy implements [agent.Store]. It copies only the rollout, because Codex rebuilds everything else from it.
-func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err error) {
+// Copy implements [agent.Store]. It copies only the rollouts of the session, because Codex rebuilds everything else from
+// them. The last one is the current one.
+func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	src, stamp, err := s.read(head)
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{
-		Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: src.Plain, Mode: src.Mode}},
-		Stamp:   stamp,
-	}
-	c.Messages, c.First = rollout.CountMessages(src.Plain)
-	if c.Messages == 0 && jsonedit.IsForeign(src.Plain) {
-		c.Unread = []string{"the rollout: " + jsonedit.Foreign}
-	}
-	if src.Torn {
-		c.Unread = []string{"the end of the compressed rollout"}
+	c.Stamp = stamp
+	for _, ref := range s.rollouts(ctx, head) {
+		one := src
+		if ref != head.Ref {
+			if one, err = s.readOne(ref); err != nil {
+				c.Unread = append(c.Unread, fmt.Sprintf("another rollout of the session: %v", err))
+				continue
+			}
+		}
+		c.Records = append(c.Records, change.Record{Ref: rollout.PlainRef(ref), Data: one.Plain, Mode: one.Mode})
+		n, first := rollout.CountMessages(one.Plain)
+		c.Messages, c.First = c.Messages+n, cmp.Or(c.First, first)
+		if n == 0 && jsonedit.IsForeign(one.Plain) {
+			c.Unread = append(c.Unread, "the rollout: "+jsonedit.Foreign)
+		}
+		if one.Torn {
+			c.Unread = append(c.Unread, "the end of the compressed rollout")
+		}
 	}
 	return c, nil
 }
 
-// CountMissing implements [agent.Reader]. Codex only appends to a rollout, even if the user reverts a turn.
+// CountMissing implements [agent.Reader]. Codex only appends to a rollout, even if the user reverts a turn. If the user
+// goes back to an earlier prompt, it begins another rollout of the session, and leaves the earlier ones as they are.
 func (*store) CountMissing(current, earlier []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
-	var data []byte
-	for _, r := range current {
-		data = append(data, r.Data...)
+	if len(earlier) == 0 {
+		return lack
 	}
-	for _, r := range earlier {
-		if len(current) > 0 && ownID(r.Ref) != ownID(current[0].Ref) {
-			continue // see RemovedMessages
-		}
-		records, messages, unnamed := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
-		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
-		if unnamed {
-			lack.Records++
-		}
+	isEdited := edited[earlier[0].Ref.WithoutProject()]
+	records, messages, unnamed := rollout.CountMissing(joined(current), joined(earlier), isEdited)
+	if unnamed {
+		records++
 	}
-	return lack
+	return agent.Lack{Records: records, Messages: messages}
 }
 
-// RemovedMessages implements [agent.Store]. If the user goes back to an earlier prompt, Codex begins another rollout of
-// the session, and leaves the one that mend may have kept as it is. No message of a rollout has a record of its own.
-func (*store) RemovedMessages(_ context.Context, head change.Head) (map[string]bool, error) {
-	return map[string]bool{"": ownID(head.Ref) != head.ID}, nil
+// joined returns the lines of all rollouts.
+func joined(all []change.Record) (data []byte) {
+	for _, r := range all {
+		data = append(append(data, r.Data...), '\n')
+	}
+	return data
 }
 
 // Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless the exact state is
@@ -69,31 +76,53 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		result.Ops = kept
 		return result, nil
 	}
-	i := slices.IndexFunc(kept, func(o change.Op) bool {
-		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
-	})
-	if i < 0 {
+	present := map[string]change.Ref{}
+	for _, ref := range s.rollouts(ctx, head) {
+		present[ownID(ref)] = ref
+	}
+	found := false
+	for _, o := range kept {
+		if o.Ref.Kind != change.KindSession || o.Ref.Session != head.ID {
+			continue
+		}
+		found = true
+		// The rollout may have been archived, compressed or renamed since.
+		ref := cmp.Or(present[ownID(o.Ref)], present[""], o.Ref)
+		own := r
+		own.Exact = r.Exact && ref == head.Ref // Codex changes no other rollout
+		one, err := s.restoreRollout(ctx, ref, o.Post, own)
+		if err != nil {
+			return result, err
+		}
+		result.Ops = append(result.Ops, one.Ops...)
+		result.Messages += one.Messages
+		result.Joined = result.Joined || one.Joined
+	}
+	if !found {
 		return result, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)
 	}
-	now, err := s.Read(ctx, []change.Ref{head.Ref})
+	return result, nil
+}
+
+// restoreRollout plans to restore one rollout from its copy.
+func (s *store) restoreRollout(ctx context.Context, ref change.Ref, kept *change.Image, r agent.RestoreRequest) (
+	result agent.Restoration, err error,
+) {
+	now, err := s.Read(ctx, []change.Ref{ref})
 	if err != nil {
 		return result, err
 	}
-	// The rollout may have been archived, or compressed, since.
-	post := change.RecordOf(rollout.PlainRef(head.Ref), kept[i].Post)
+	post := change.RecordOf(rollout.PlainRef(ref), kept)
 	var before []*change.Record
-	if now[0] != nil && ownID(kept[i].Ref) != ownID(head.Ref) {
-		return result, nil // the user went back since, which begins another rollout and leaves this one as it is
-	}
 	if now[0] != nil {
-		src, _, err := s.read(head)
+		src, err := s.readOne(ref)
 		if err != nil {
 			return result, err
 		}
 		before = append(before, &src.Record)
 		present := src.Plain
 		result.Messages, _ = rollout.CountMessages(present)
-		lost, _, unnamed := rollout.CountMissing(present, post.Data, r.Edited[head.Ref.WithoutProject()])
+		lost, _, unnamed := rollout.CountMissing(present, post.Data, r.Edited[ref.WithoutProject()])
 		gained, _, _ := rollout.CountMissing(post.Data, present, false)
 		cut := len(present) < len(post.Data) && bytes.HasPrefix(post.Data, present)
 		switch {
@@ -101,10 +130,10 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			return result, nil
 		case r.Exact && gained > 0 && !r.Force:
 			return result, fail.New(fail.Refused, "use --at TIME --force to replace the session with the copy of that time",
-				"restoring session %s: it has continued differently since the copy was made", head.ID)
+				"restoring session %s: it has continued differently since the copy was made", ref.Session)
 		case !r.Exact:
-			post.Data = rollout.Join(post.Data, present, head.ID)
-			result.Joined = len(post.Data) > len(kept[i].Post.Data)
+			post.Data = rollout.Join(post.Data, present, ref.Session)
+			result.Joined = len(post.Data) > len(kept.Data)
 		}
 	}
 	result.Messages, _ = rollout.CountMessages(post.Data)
@@ -154,17 +183,12 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 			return nil, err
 		}
 		ops := change.Diff(c.Records, func(func(*change.Record) bool) {})
-		for _, p := range s.namedAfter(ofSession + h.ID) {
-			one, err := s.SessionAt(ctx, p)
-			if err != nil || one.Ref == h.Ref {
-				continue
-			}
-			e, err := s.Load(one.Ref)
+		for _, ref := range s.otherRollouts(ctx, h) {
+			other, err := s.readOne(ref)
 			if err != nil {
 				return nil, err
 			}
-			image := change.ImageOf(&change.Record{Ref: one.Ref, Data: e.Data, Mode: e.Mode.Perm()})
-			ops = append(ops, change.Op{Ref: one.Ref, Pre: image})
+			ops = append(ops, change.Op{Ref: ref, Pre: change.ImageOf(&other.Record)})
 		}
 		return ops, nil
 	})

@@ -211,27 +211,58 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 // source returns the input of a case: the rollout of a file's entry, with its row, the settings and the sessions that
 // it was forked from.
 func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, err error) {
-	src = rollout.Source{
-		Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
-		Root: s.ID().Root,
-	}
+	src, err = s.decode(head.Ref, e)
 	src.Row, src.Located, src.Linked = s.row(head)
 	src.Providers = s.providers()
-	if head.Ref != rollout.PlainRef(head.Ref) {
-		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
-	}
 	lineage := s.lineage(head)
 	for i := len(lineage) - 1; i >= 0; i-- {
-		one := rollout.Source{Record: change.Record{Ref: lineage[i].Ref}, Root: src.Root, Base: src.Base}
-		if e, lerr := s.Load(one.Ref); lerr == nil {
-			one.Plain = e.Data
-			if one.Ref != rollout.PlainRef(one.Ref) {
-				one.Plain, _, _ = s.unpack(one.Ref, e.Data)
-			}
-		}
+		one, _ := s.readOne(lineage[i].Ref)
+		one.Base = src.Base
 		src.Base = &one
 	}
 	return src, err
+}
+
+// readOne reads one rollout, without its row and its beginning.
+func (s *store) readOne(ref change.Ref) (rollout.Source, error) {
+	e, err := s.Load(ref)
+	if err != nil {
+		return rollout.Source{Record: change.Record{Ref: ref}, Root: s.ID().Root}, err
+	}
+	return s.decode(ref, e)
+}
+
+// decode returns the rollout in a file's entry, decompressed if needed.
+func (s *store) decode(ref change.Ref, e safedir.Entry) (src rollout.Source, err error) {
+	src = rollout.Source{
+		Record: change.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data, Root: s.ID().Root,
+	}
+	if ref != rollout.PlainRef(ref) {
+		src.Plain, src.Torn, err = s.unpack(ref, e.Data)
+	}
+	return src, err
+}
+
+// rollouts returns the rollouts of a session that Codex reads. The one of head is the last.
+func (s *store) rollouts(ctx context.Context, head change.Head) (all []change.Ref) {
+	seen := map[string]bool{ownID(head.Ref): true}
+	for _, ref := range s.otherRollouts(ctx, head) {
+		if own := ownID(ref); !seen[own] { // the uncompressed one comes first, and counts
+			seen[own] = true
+			all = append(all, ref)
+		}
+	}
+	return append(all, head.Ref)
+}
+
+// otherRollouts returns the rollouts of a session except the one of head. See [rollout.NameIDs].
+func (s *store) otherRollouts(ctx context.Context, head change.Head) (all []change.Ref) {
+	for _, p := range s.namedAfter(ofSession + head.ID) {
+		if one, err := s.SessionAt(ctx, p); err == nil && one.Ref != head.Ref {
+			all = append(all, one.Ref)
+		}
+	}
+	return all
 }
 
 // lineage returns the rollout that has the beginning of a fork, the one that has the beginning of this rollout, and so

@@ -754,7 +754,9 @@ func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from
 		return nil, err
 	}
 	now, err := c.store.Read(ctx, []change.Ref{op.Ref})
-	if err == nil && now[0] != nil {
+	if n := len(slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool {
+		return o.Ref.Kind != change.KindSession || o.Ref.Session != from.Session
+	})); err == nil && (now[0] != nil || n > 1) { // a session of Codex may have several rollouts
 		err = errors.ErrUnsupported
 	}
 	for i, o := range ops {
