@@ -13,8 +13,8 @@
 // package holds it around these calls.
 //
 // Lines that other programs append while a copy is staged or exchanged are carried over to the new file. If
-// they change anything else, the exchange is reverted. The mtime stays as before the change, because agents
-// order sessions by it.
+// they change anything else, the exchange is reverted. The mtime stays as before the change, unless the
+// plan sets one, because agents order sessions by it.
 //
 // # Files of a change
 //

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// engineRules are the rules of the providers, and of content that only an error reveals, by code.
+// engineRules are the rules that agents share, by code: those of the providers, and those of content that only an error
+// reveals or that an agent cannot send.
 var engineRules = sync.OnceValue(func() map[string]Rule {
 	const (
 		noResult     = "A tool call would be sent without its result."

@@ -16,8 +16,8 @@ type State interface {
 	Messages() []change.Ref
 	// Prompts returns the refs of the messages that the user typed.
 	Prompts() []change.Ref
-	// Records calls yield for every record that a fix may change, in the order of the session: each message is followed
-	// by its parts.
+	// Records calls yield for every record that a fix may change, in the order of the session: a message comes
+	// before its parts.
 	Records(yield func(*change.Record) bool)
 
 	// Send returns the agent's next request in a setting. A State may cache it until Release.

@@ -53,8 +53,8 @@ func (e *ConflictedError) Error() string {
 // Run journals p, applies it, and marks the entry as committed. The returned entry is
 // committed if and only if the error is nil.
 //
-// A crash before the journal has the entry leaves only staged files, which the next Prepare removes. A later crash
-// leaves a pending entry with every image that Recover needs.
+// A crash before the journal has the entry leaves only staged files, which the next Prepare removes. A crash before
+// the outcome is durable leaves a pending entry with every image that Recover needs.
 //
 // The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
 // [*change.ConflictError] if a record has other content than the plan expects, a
@@ -201,9 +201,9 @@ type Store interface {
 	// record has other content. The returned Staged may have additional ops, for folders that new
 	// files need.
 	Prepare(ctx context.Context, p change.Plan) (change.Staged, error)
-	// Commit durably writes the Posts. On a conflict, a cancelled context or a full disk it durably
-	// restores every Pre, and the Outcome is Aborted. After an error the outcome is unknown: leave
-	// the entry pending and call Settle.
+	// Commit durably writes the Posts. On a conflict, a cancelled context or a full disk it durably restores every Pre,
+	// and the Outcome is Aborted; it is Conflicted if a part that was already made stays. After an error the outcome is
+	// unknown: leave the entry pending and call Settle.
 	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
 	// Settle determines from the contents alone how far s came, and finishes or reverts it. It may be called at any
 	// time and any number of times, and may be interrupted anywhere. After an error the outcome is still unknown.

@@ -242,11 +242,10 @@ func (c *Store) find(ctx context.Context, id string) (head change.Head, found bo
 	return head, found, nil
 }
 
-// ProposeRepair plans the repair of one session. It only reads: a dry run ends here, and [Store.Apply]
-// applies the plan. A healthy session has an empty plan. If only the provider knows the blocks of an error,
-// and the same error was repaired before, all blocks of its kind are repaired. The result has no After, which would take
-// several times the memory of the session while the plan is applied. The error wraps [repair.ErrBusy] if the session is
-// busy and Force is not set.
+// ProposeRepair plans the repair of one session. It only reads; [Store.Apply] applies the plan. A healthy session has an
+// empty plan. If only the provider knows the blocks of an error, and the same error was repaired before, all blocks of
+// its kind are repaired. The result has no After, which would take several times the memory of the session while the
+// plan is applied. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	if err := c.Changeable(ctx); err != nil {
 		return repair.Result{}, err
