@@ -499,6 +499,9 @@ func TestMoveCompressed(t *testing.T) {
 		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
 			t.Errorf("the session is in %s, in %d rollouts", head.Directory, len(now)-1)
 		}
+		if n := strings.Count(files(t, h)[h.Rollout()], `"cwd":"`+to+`"`); n != 3 { // the first record, the newest turn and settings
+			t.Errorf("%d records name the new folder", n)
+		}
 		if got := predictFate(t, c, head); got != "alive" {
 			t.Errorf("after the move the session is %s", got)
 		}

@@ -141,8 +141,8 @@ func (s *store) restoreRollout(ctx context.Context, ref change.Ref, kept *change
 	return result, nil
 }
 
-// Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and in its
-// row in the index.
+// Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and settings,
+// and in its row in the index. Earlier rollouts of the session stay: a later one names a byte in them.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {

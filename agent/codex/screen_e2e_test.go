@@ -10,6 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"mend/agent"
+	"mend/change"
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -91,6 +93,41 @@ func TestRealRewind(t *testing.T) {
 	if !answered("") {
 		t.Fatalf("going back began no rollout:\n%s", shown)
 	}
+	restore := h.Save()
+	moved, before := h.In("moved"), files(t, h)
+	must(t, os.MkdirAll(moved.Work(), 0o755))
+	s, err := openStore(h)
+	must(t, err)
+	c := open(t, h, t.TempDir())
+	lists := func(in *fixture.Home) bool {
+		shown, kill := in.Screen(func(shown string) bool { return strings.Contains(shown, " 1 / 1 ") }, "resume", "--no-daemon", "--include-non-interactive")
+		kill()
+		return strings.Contains(shown, " 1 / 1 ")
+	}
+	must(t, s.Move(t.Context(), []agent.Relocation{{Head: session(t, c), To: moved.Work()}}, func(p change.Plan) error {
+		id := apply(t, c, p)
+		want, undone := expectedItems(t, c, session(t, c)), h.Save()
+		for _, removed := range []string{"none", "state_5.sqlite"} {
+			undone()
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				must(t, os.RemoveAll(filepath.Join(h.Root(), removed+suffix)))
+			}
+			if !lists(moved) || lists(h) {
+				t.Errorf("after the move, without %s, the picker does not list the session in the new folder alone", removed)
+			}
+			got := moved.Prompt("--last", "moved")
+			if diff := gocmp.Diff(want, short(got.Items)); diff != "" || got.Fate() != "alive" {
+				t.Errorf("after the move, without %s, the session is %s; the request differs (-predicted +seen):\n%s", removed, got.Fate(), diff)
+			}
+		}
+		undone()
+		undo(t, c, id)
+		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+			t.Errorf("after the undo: %s", diff)
+		}
+		return nil
+	}))
+	restore()
 	for _, prompt := range []string{"with the index", "without it"} {
 		if prompt == "without it" {
 			must(t, os.Remove(filepath.Join(h.Root(), "state_5.sqlite")))

@@ -324,7 +324,8 @@ func (d *draft) dropCopy(b *request.Block) error {
 	return d.drop(it)
 }
 
-// WithFolder returns the session in another folder. Records of earlier turns keep the old folder.
+// WithFolder returns the session in another folder. Records of earlier turns keep the old folder. Codex takes the folder
+// from the newest settings when it rebuilds the index.
 func (c *State) WithFolder(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {
@@ -334,6 +335,10 @@ func (c *State) WithFolder(folder string) (*State, error) {
 	d := c.Edit().(*draft)
 	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {
 		_ = d.set(i, jsonedit.Quote(folder), "payload", "cwd") // both are objects
+	}
+	hasSettings := func(l *line) bool { return l.payload.TextAt("thread_settings", "cwd") != "" }
+	if i := lastLine(c.lines, hasSettings); i >= 0 {
+		_ = d.set(i, jsonedit.Quote(folder), "payload", "thread_settings", "cwd") // it exists
 	}
 	d.setCol(change.TextCol("cwd", folder))
 	return d.State().(*State), nil
