@@ -73,7 +73,7 @@ func TestListMeanwhile(t *testing.T) {
 	}
 	s := newTestStore(t, "none")
 	c := s.client()
-	storetest.DenySyscall(t, unix.SYS_OPENAT, 2, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, unix.ENOENT)
+	storetest.DenySyscall(t, unix.SYS_OPENAT, 2, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, unix.ENOENT)
 	if heads, err := c.Sessions(t.Context()); err != nil || len(heads) != 0 {
 		t.Errorf("the sessions are %+v, %v, want none", heads, err)
 	}

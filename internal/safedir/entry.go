@@ -1,8 +1,10 @@
 package safedir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"syscall"
@@ -81,6 +83,41 @@ func (d *Dir) LinkProblem(below string) (string, error) {
 	defer parent.Close()
 	e, err := parent.Stat(path.Base(below))
 	return e.LinkProblem(below), err
+}
+
+// ReadEnds returns at most first bytes from the beginning and last bytes from the end of a regular file. tail is empty
+// if the file is no longer than head; otherwise it starts after its first line feed, if it has one.
+func (d *Dir) ReadEnds(name string, first, last int64) (head, tail []byte, err error) {
+	f, e, err := d.Open(name)
+	if f == nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	space := make([]byte, min(e.Size, first+last))
+	read := func(b []byte, at int64) ([]byte, error) {
+		got, err := f.ReadAt(b, at)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return b[:got], err
+	}
+	first = min(first, e.Size)
+	if head, err = read(space[:first], 0); err != nil || e.Size <= first {
+		return head, nil, err
+	}
+	tail, err = read(space[first:], max(first, e.Size-last))
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return head, tail, err
+}
+
+// readAll reads a file of size bytes. tooLarge is true if the file has since grown beyond max.
+func readAll(r io.Reader, size, max int64) (data []byte, tooLarge bool, err error) {
+	var b bytes.Buffer
+	b.Grow(int(min(size, max)) + bytes.MinRead)
+	n, err := b.ReadFrom(io.LimitReader(r, max+1))
+	return b.Bytes(), n > max, err
 }
 
 // A NotFolderError means that a name in the path of a folder is not a folder.

@@ -1,5 +1,0 @@
-package safedir
-
-import "syscall"
-
-func ctime(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }

@@ -1,0 +1,49 @@
+package safedir
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// OpenRoot opens the root of a store by its canonical path.
+func OpenRoot(canonical string) (*Dir, error) {
+	d, err := Open(canonical)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	return d, nil
+}
+
+// Identify returns the canonical path of the root of a store, and its entry, with device and inode.
+func Identify(root string) (canonical string, e Entry, err error) {
+	if canonical, err = filepath.EvalSymlinks(root); err != nil {
+		return "", Entry{}, fmt.Errorf("opening store: %w", err)
+	}
+	d, err := OpenRoot(canonical)
+	if err != nil {
+		return "", Entry{}, err
+	}
+	defer d.Close()
+	if e, err = d.Stat("."); err != nil {
+		return "", Entry{}, fmt.Errorf("opening store: %w", err)
+	}
+	return canonical, e, nil
+}
+
+// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a name is missing, and is
+// a [*NotFolderError] if a name is not a folder, for example a link.
+func (d *Dir) Sub(rel string) (*Dir, error) {
+	at := d
+	for name := range strings.SplitSeq(rel, "/") {
+		next, err := at.child(name)
+		if at != d {
+			at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
