@@ -189,7 +189,7 @@ type Reader interface {
 	// place, of the kind [change.KindTranscript], and a function that removes the file unless that op was applied. With
 	// dry it writes nothing, but the op describes the file. The error wraps [errors.ErrUnsupported] if a session is not
 	// a file. Restore gets the op for a session that no longer exists.
-	BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func() error, err error)
+	BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func(), err error)
 	// KeptFiles returns the content that changes of the journal keep beside the store; nil if the journal has all of
 	// it.
 	KeptFiles(journal string) KeptFiles

@@ -91,7 +91,7 @@ func (base) Clean(context.Context, CleanRequest) (Cleaned, error) {
 	return Cleaned{}, errors.ErrUnsupported
 }
 
-func (base) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func() error, error) {
+func (base) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func(), error) {
 	return change.Op{}, nil, errors.ErrUnsupported
 }
 

@@ -32,7 +32,7 @@ type Cleaned struct {
 	Content int64            // size of the rows or records in bytes
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes the built files that no plan has moved; the caller always calls it
+	Discard func()           // removes the built files that no plan has moved; the caller always calls it
 }
 
 // RemoveFiles plans the removal of the sessions of a store of files. ops returns the ops that remove one session, none

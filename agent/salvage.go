@@ -24,8 +24,8 @@ type Salvaged struct {
 	// Damaged means that the file has a problem. Otherwise the new database is complete.
 	Damaged bool
 
-	Ops     []change.Op  // the change that replaces the old database with the new one; none for a dry run
-	Discard func() error // removes the new database unless the plan has moved it; nil for a dry run
+	Ops     []change.Op // the change that replaces the old database with the new one; none for a dry run
+	Discard func()      // removes the new database unless the plan has moved it; nil for a dry run
 }
 
 // A SalvagedTable counts the rows of a table.

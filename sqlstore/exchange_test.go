@@ -58,7 +58,7 @@ func (f exchangeFixture) salvage(step func(string) error) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = b.Discard() }() // a process that is killed has no lock any more
+		defer b.Discard() // a process that is killed has no lock any more
 		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
 		return err
 	})
@@ -249,7 +249,7 @@ func TestExchangeRefused(t *testing.T) {
 	err := f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
 		b, err := s.Build(t.Context(), func(path string) error { return os.WriteFile(path, []byte(newDatabase), 0o600) })
 		dbtest.Must(t, err)
-		defer func() { dbtest.Must(t, b.Discard()) }()
+		defer b.Discard()
 		dbtest.Must(t, os.WriteFile(f.path, []byte("written to meanwhile"), 0o640))
 		_, err = txn.Run(t.Context(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
 		return err

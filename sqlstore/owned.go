@@ -141,8 +141,8 @@ func (s *Store) readAside(ctx context.Context, refs []change.Ref) (images []*cha
 
 // A Built is a new database beside the old one.
 type Built struct {
-	Ops     []change.Op  // the change that replaces the old database with it
-	Discard func() error // removes the new database, unless the change has moved it; call it in any case
+	Ops     []change.Op // the change that replaces the old database with it
+	Discard func()      // removes the new database, unless the change has moved it; call it in any case
 }
 
 // Build makes build write a new database at a path, and returns the change that replaces this database with it. Nothing

@@ -47,7 +47,7 @@ type Archived struct {
 	Rows    map[string]int64
 	Content int64 // bytes of the rows
 	Packed  int64 // bytes of the archive
-	Discard func() error
+	Discard func()
 }
 
 // errNoWAL is returned because without a WAL a transaction on many rows would be held in memory.
@@ -60,7 +60,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 		return a, err
 	}
 	defer area.Close()
-	a.Discard = func() error { return nil }
+	a.Discard = func() {}
 	var built *aside.Built
 	if !r.DryRun {
 		if built, err = area.Build(); err != nil {
@@ -88,7 +88,8 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 		err = built.Finish(area, list.name())
 	}
 	if err != nil {
-		return a, errors.Join(fmt.Errorf("writing the archive of %s: %w", s.id.Root, err), a.Discard())
+		a.Discard()
+		return a, fmt.Errorf("writing the archive of %s: %w", s.id.Root, err)
 	}
 	a.Content, a.Packed = list.content, list.size
 	if len(a.Rows) > 0 {

@@ -53,7 +53,7 @@ func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, m
 		if err != nil {
 			return err
 		}
-		defer func() { _ = a.Discard() }() // a process that is killed has no lock any more
+		defer a.Discard() // a process that is killed has no lock any more
 		if meanwhile != nil {
 			meanwhile()
 		}

@@ -107,7 +107,7 @@ func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 	return out, err
 }
 
-func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (change.Op, func() error, error) {
+func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (change.Op, func(), error) {
 	return s.Store.BuildAside(ctx, rollout.PlainRef(ref), dry, write)
 }
 

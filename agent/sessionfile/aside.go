@@ -75,8 +75,8 @@ func (s *Store) readAside(ctx context.Context, refs []change.Ref) (images []*cha
 }
 
 // BuildAside implements [agent.Store].
-func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func() error, err error) {
-	op.Ref, discard = ref, func() error { return nil }
+func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func(), err error) {
+	op.Ref, discard = ref, func() {}
 	op.Ref.Kind = change.KindTranscript
 	f, err := s.asideFile(op.Ref)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -226,7 +225,7 @@ func (s *changedStore) salvage() {
 			_, err = c.Apply(s.Context(), found.Plan)
 		}
 		if found.Discard != nil {
-			err = errors.Join(err, found.Discard())
+			found.Discard()
 		}
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func TestMoves(t *testing.T) {
 }
 
 // build builds a database that can replace the one in root, and discards nothing, like a process that is killed.
-func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*change.Image, func() error) {
+func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*change.Image, func()) {
 	t.Helper()
 	image, discard, err := a.BuildDatabase(t.Context(), f, writes(data))
 	must(t, err)
@@ -115,8 +115,8 @@ func TestSweepBuilt(t *testing.T) {
 		t.Fatalf("while the process runs: %q", got)
 	}
 	fault.At = 0 // from here on the process is killed: it removes nothing, and its lock ends
-	if err := discard(); err == nil || len(list(t, root)) != 2 {
-		t.Fatalf("Discard of a killed process: %v, %q", err, list(t, root))
+	if discard(); len(list(t, root)) != 2 {
+		t.Fatalf("Discard of a killed process: %q", list(t, root))
 	}
 	must(t, other.Discard())
 	if got := list(t, root); !slices.Equal(got, []string{"db=old"}) {
@@ -137,7 +137,7 @@ func TestBuiltTwice(t *testing.T) {
 	if got := list(t, root); len(got) != 1 || !strings.HasPrefix(got[0], ".mend/built/db-") {
 		t.Errorf("left are %q", got)
 	}
-	must(t, discard())
+	discard()
 	if got := list(t, root); !slices.Equal(got, []string{"./"}) {
 		t.Errorf("left are %q", got)
 	}
@@ -154,7 +154,7 @@ func TestBuildBesideOthers(t *testing.T) {
 			for range 100 {
 				b, err := a.Build()
 				if err == nil {
-					err = b.Discard()
+					b.Discard()
 				}
 				if err != nil {
 					t.Error(err)
@@ -288,7 +288,7 @@ func TestOldMovedAwayFirst(t *testing.T) {
 	if !killed || err == nil {
 		t.Fatalf("killed: %t, run: %v", killed, err)
 	}
-	must(t, discard())
+	discard()
 	a.Close()
 	logs, err := filepath.Glob(filepath.Join(f.root, ".mend", "own", "*", "db-wal"))
 	if err != nil || len(logs) != 1 {
@@ -348,7 +348,7 @@ func TestDatabaseWrittenMeanwhile(t *testing.T) {
 	if err == nil && out.State == change.Committed && len(out.Conflicts) == 0 {
 		t.Errorf("Run = %v, want it to detect the foreign bytes", out)
 	}
-	must(t, discard())
+	discard()
 	if all := strings.Join(list(t, f.root), " "); !strings.Contains(all, "=odd") || !strings.Contains(all, "=new") {
 		t.Errorf("files: %s", all)
 	}

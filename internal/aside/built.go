@@ -76,18 +76,17 @@ func (b *Built) Finish(a *Area, name string) error {
 	return a.Sync(&atomicfile.Barrier{}, b.Folder(), builtDir, stage.Dir, ".")
 }
 
-// Discard unlocks the folder, and removes it unless a change has moved it. Call it in any case.
-func (b *Built) Discard() error {
+// Discard unlocks the folder, and removes it unless a change has moved it. Call it in any case. If it cannot be removed,
+// the next change does it.
+func (b *Built) Discard() {
 	if b.lock != nil {
 		ownfile.Unlock(b.lock.File())
 		b.lock.Close()
 	}
-	a, err := b.open()
-	if err != nil {
-		return err
+	if a, err := b.open(); err == nil {
+		_ = a.sweepBuilt(b.name)
+		a.Close()
 	}
-	defer a.Close()
-	return a.sweepBuilt(b.name)
 }
 
 // SweepBuilt removes builds of ended processes that no change has moved.

@@ -69,7 +69,7 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 
 // BuildDatabase makes build write a new database at a path in a private folder, and returns the image of its files.
 // discard removes it, unless a change has moved it; call it in any case.
-func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(path string) error) (post *change.Image, discard func() error, err error) {
+func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(path string) error) (post *change.Image, discard func(), err error) {
 	b, err := a.Build()
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,8 @@ func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(pat
 		err = b.Finish(a, set.name())
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, b.Discard())
+		b.Discard()
+		return nil, nil, err
 	}
 	return set.image(), b.Discard, nil
 }

@@ -767,7 +767,7 @@ func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from
 	return ops, err
 }
 
-func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, from keep.State, dry bool, ops *[]change.Op) (change.Op, func() error, error) {
+func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, from keep.State, dry bool, ops *[]change.Op) (change.Op, func(), error) {
 	return c.store.BuildAside(ctx, ref, dry, func(w io.Writer) (err error) {
 		*ops, err = k.LoadTo(ctx, from, func(ref change.Ref) io.Writer {
 			if ref.Kind == change.KindSession && ref.Session == from.Session {
@@ -780,11 +780,12 @@ func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, fr
 }
 
 // BuildAside builds the transcript that the plan moves. discard removes it unless the plan was applied.
-func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (discard func() error, err error) {
+func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (discard func(), err error) {
 	var ops []change.Op
 	op, discard, err := c.buildAside(ctx, k, r.Session.Ref, *r.From, false, &ops)
 	if err == nil && !op.Post.Equal(r.Plan.Ops[0].Post) {
-		err = errors.Join(fmt.Errorf("restoring session %s: the copy has changed", r.Session.ID), discard())
+		discard()
+		err = fmt.Errorf("restoring session %s: the copy has changed", r.Session.ID)
 	}
 	return discard, err
 }

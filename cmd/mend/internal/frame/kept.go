@@ -243,7 +243,7 @@ func applyAside(b *Batch, c *mend.Store, done *mend.Restored) error {
 		}
 		done.Plan.Seen = nil
 	}
-	var discard func() error
+	var discard func()
 	err := b.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: b.Ctx}, func(k *keep.Keep) (err error) {
 		discard, err = c.BuildAside(b.Ctx, k, *done)
 		return err
@@ -251,8 +251,9 @@ func applyAside(b *Batch, c *mend.Store, done *mend.Restored) error {
 	if err != nil {
 		return err
 	}
+	defer discard()
 	_, err = b.Apply(c, done.Plan)
-	return errors.Join(err, discard())
+	return err
 }
 
 // StateTexts describe the states of restorable sessions.

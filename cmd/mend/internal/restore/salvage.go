@@ -50,7 +50,7 @@ func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) (left e
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	env.SetAnswers(SalvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
 	var found salvages
-	defer func() { left = errors.Join(left, found.discard()) }()
+	defer func() { found.discard() }()
 	sound, noDatabase := 0, error(nil)
 	for _, c := range clients {
 		checked := env.Busy("checking the database ...")
@@ -92,13 +92,12 @@ type salvage struct {
 
 type salvages []salvage
 
-func (all salvages) discard() (left error) {
+func (all salvages) discard() {
 	for _, s := range all {
 		if s.Discard != nil {
-			left = errors.Join(left, s.Discard())
+			s.Discard()
 		}
 	}
-	return left
 }
 
 // propose builds a new database from a damaged one, and shows it. damage is the error of its check.
@@ -112,7 +111,8 @@ func (all *salvages) propose(ctx context.Context, env *frame.Env, c *mend.Store,
 	s, err := c.ProposeSalvage(ctx, dryRun, progress)
 	clear()
 	if err != nil {
-		return errors.Join(err, salvages{{s, c}}.discard())
+		salvages{{s, c}}.discard()
+		return err
 	}
 	*all = append(*all, salvage{s, c})
 	printSalvage(env.Terminal, s)

@@ -307,7 +307,7 @@ type cleaning struct {
 	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
 	failed  []frame.Step // steps without a plan
-	discard func() error // nil: nothing to discard
+	discard func()       // nil: nothing to discard
 	removed bool         // data was removed
 }
 
@@ -325,7 +325,7 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 	for _, c := range clients {
 		x, err := find(c)
 		if x.discard != nil { // it removes files that no plan has moved
-			defer func() { left = env.Both(ctx, left, x.discard()) }()
+			defer x.discard()
 		}
 		switch {
 		case errors.Is(err, errors.ErrUnsupported) && len(clients) > 1:
