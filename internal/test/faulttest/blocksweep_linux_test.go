@@ -139,7 +139,6 @@ func TestBlockLogControls(t *testing.T) {
 	needLevel(t)
 	scenarios := map[string]scenario{
 		"outcome before the barrier": repairWithFreeSpace(tree),
-		"no sync at open":            recovery(tree, "begun", lastJournalSync),
 		"synchronous=NORMAL":         besideWal(sqlite),
 		"rename without data sync":   repairSecond(tree),
 	}

@@ -29,11 +29,6 @@ var controls = []control{
 		onDisk(repairWithFreeSpace(tree), powerCut(lostAll)),
 	},
 	{
-		"no sync at open", "journal/journal.go",
-		"if j.head.pending > 0 {", "if false {",
-		onDisk(recovery(tree, "begun", lastJournalSync), powerCut(lostAll)),
-	},
-	{
 		"synchronous=NORMAL", "sqlstore/conn.go",
 		"PRAGMA synchronous=FULL;", "PRAGMA synchronous=NORMAL;",
 		onDisk(besideWal(sqlite), powerCut(lostAll)),
