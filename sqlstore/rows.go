@@ -605,7 +605,7 @@ func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	if err != nil {
 		return err
 	}
-	whole := n == first.rows // SQLite empties a whole table without reading its rows
+	whole := n == first.rows && len(x.list.tables) == 1 // SQLite empties a whole table without reading its rows
 	var sessions []string
 	_, err = c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
 		state, err := c.stateOf(t, row)

@@ -284,6 +284,22 @@ func TestRowsOfDeletedSession(t *testing.T) {
 	}
 }
 
+// TestRowsWithoutSession: a clean of a session whose own row was deleted since removes all its events.
+func TestRowsWithoutSession(t *testing.T) {
+	f := newRowsFixture(t)
+	dbtest.Alter(t, f.path, "DELETE FROM session")
+	before := dbtest.DumpRows(t, f.path)
+	dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Sessions: []string{f.session}}, nil))
+	gone := dbtest.DumpRows(t, f.path)
+	if dbtest.Alter(t, f.path, "DELETE FROM event"); dbtest.DumpRows(t, f.path) != gone {
+		t.Error("the clean left events")
+	}
+	dbtest.Must(t, f.undo(nil))
+	if dbtest.DumpRows(t, f.path) != before {
+		t.Error("the undo does not restore all rows")
+	}
+}
+
 // TestRowsWithProject: the undo of removed sessions restores their project if it was deleted since, leaves it if it was
 // changed, and creates no project that did not exist before.
 func TestRowsWithProject(t *testing.T) {

@@ -188,9 +188,9 @@ func (c *Conn) checkKey(t *Table) error {
 	return err
 }
 
-// plainTable returns the table of that name, which must have the columns.
+// plainTable returns the table of exactly that name, which must have the columns.
 func (c *Conn) plainTable(sc *schema, name string, cols []string) (*tableInfo, error) {
-	if t := sc.table(name); t != nil {
+	if t := sc.table(name); t != nil && t.name == name {
 		for _, col := range cols {
 			if !slices.Contains(t.cols, col) {
 				return nil, Unusable("unknown schema: table %s has no column %s; it has %s", name, col, strings.Join(t.cols, ", "))

@@ -19,6 +19,7 @@ import (
 func TestUnknownSchema(t *testing.T) {
 	cases := map[string]struct{ do, want string }{
 		"no table":    {"DROP TABLE part", "no table part among account"},
+		"other case":  {"ALTER TABLE part RENAME TO old; ALTER TABLE old RENAME TO Part", "no table part among Part"},
 		"no column":   {"ALTER TABLE message RENAME COLUMN data TO body", "table message has no column data; it has id, session_id"},
 		"view":        {"ALTER TABLE part RENAME TO part2; CREATE VIEW part AS SELECT * FROM part2", "part is not a plain table"},
 		"key":         {dbtest.Rebuild("part", "id text, message_id text, session_id text, time_created, time_updated, data"), "primary key of part is ()"},
