@@ -399,6 +399,34 @@ func TestForeignAtExchange(t *testing.T) {
 	}
 }
 
+// removingLayout removes the transcript when its line is looked at.
+type removingLayout struct {
+	testLayout
+	file, line string
+}
+
+func (l removingLayout) Key(line []byte) string {
+	if string(line) == l.line {
+		_ = os.Remove(l.file)
+	}
+	return l.testLayout.Key(line)
+}
+
+// TestRemovedInSettle: a transcript that is removed while Settle decides by its content needs no sync.
+func TestRemovedInSettle(t *testing.T) {
+	root, before := rootEnding(t, endings["complete"])
+	s := mustOpen(t, root, linestore.Options{})
+	st := storetest.Apply(t, s, change.Inverse(storetest.Apply(t, s, []change.Op{added}).Ops))
+	first, _, _ := strings.Cut(before, "\n")
+	s, err := linestore.New(root, removingLayout{file: file(root), line: first}, linestore.Options{Owner: "own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Committed {
+		t.Errorf("Settle = %+v, %v, want committed", out, err)
+	}
+}
+
 // TestTimeOfReplace: a replaced transcript gets the time of the plan, and its undo restores the old time.
 func TestTimeOfReplace(t *testing.T) {
 	for name, c := range map[string]struct {

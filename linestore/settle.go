@@ -3,7 +3,9 @@ package linestore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -94,6 +96,9 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 // sync.
 func (tx *transaction) syncTarget() error {
 	f, err := tx.dir.OpenToSync(tx.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
