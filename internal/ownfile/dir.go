@@ -127,8 +127,10 @@ func makeDir(dir string) error {
 		return err
 	}
 	parent := filepath.Dir(dir)
-	if err := makeDir(parent); err != nil {
-		return err
+	if parent != dir { // a drive of Windows can be missing
+		if err := makeDir(parent); err != nil {
+			return err
+		}
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster
