@@ -16,6 +16,7 @@
 package ownfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func (e *UnsafeError) Error() string {
 // mode 0600, regardless of the umask. The error wraps [fs.ErrNotExist] if the file does not exist and
 // the flags do not create it.
 func Open(path string, flag int) (*os.File, error) {
-	f, info, err := open(path, flag|dontFollow, kept)
+	f, info, err := openUnlinked(path, flag, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ const ownMode fs.FileMode = 0o600
 
 // OpenPlain opens a regular file of any owner for reading. It does not follow a link.
 func OpenPlain(path string) (*os.File, error) {
-	f, _, err := open(path, os.O_RDONLY|dontFollow, plain)
+	f, _, err := openUnlinked(path, os.O_RDONLY, plain)
 	return f, err
 }
 
@@ -90,15 +91,21 @@ func OpenSettings(path string) (*os.File, error) {
 	return f, err
 }
 
+// openUnlinked opens a file that is not a link.
+func openUnlinked(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
+	f, info, err := open(path, flag|dontFollow, rule)
+	if err != nil {
+		// The system's own error explains little: for a pipe without a reader it is "no such device".
+		if at, lerr := os.Lstat(path); lerr == nil {
+			err = cmp.Or(plain(path, at), err)
+		}
+	}
+	return f, info, err
+}
+
 func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|dontWait, ownMode)
 	if err != nil {
-		// The system's own error explains little: for a pipe without a reader it is "no such device".
-		if info, lerr := os.Lstat(path); lerr == nil && flag&dontFollow != 0 {
-			if err := plain(path, info); err != nil {
-				return nil, nil, err
-			}
-		}
 		return nil, nil, err
 	}
 	info, err := f.Stat()
