@@ -315,7 +315,9 @@ func (b *Batch) Fail(s Step, err error) {
 		return
 	}
 	b.Failed = append(b.Failed, FailedJSON{s.Plan.Session, show.NonNil(s.IDs), b.errorJSON(err)})
-	_ = show.Conflicts(b.Terminal, err)
+	if conflict := conflictIn(err); conflict != nil {
+		show.Conflicts(b.Terminal, conflict.Conflicts)
+	}
 	if !b.One {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 		if !b.JSON {

@@ -23,6 +23,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/termjson"
+	"mend/txn"
 )
 
 // An Env has everything that a verb needs besides its own options: the terminal, the stores and the
@@ -74,8 +75,7 @@ func (env *Env) printAnswer(err error) error {
 	if err != nil && !errors.Is(err, ErrProblems) {
 		answer["error"] = env.errorJSON(err)
 	}
-	var conflict *change.ConflictError
-	if errors.As(err, &conflict) {
+	if conflict := conflictIn(err); conflict != nil {
 		answer["conflicts"] = show.ConflictsJSON(conflict.Conflicts)
 	}
 	marshal := termjson.MarshalIndent
@@ -88,6 +88,15 @@ func (env *Env) printAnswer(err error) error {
 	}
 	_, err = env.Write(append(text, '\n'))
 	return err
+}
+
+// conflictIn returns the conflict in an error, also that of a change that was made in part; nil for none.
+func conflictIn(err error) *change.ConflictError {
+	if e, ok := errors.AsType[*txn.ConflictedError](err); ok {
+		return e.Err
+	}
+	e, _ := errors.AsType[*change.ConflictError](err)
+	return e
 }
 
 // errorJSON returns an error in the form of a JSON answer.

@@ -102,3 +102,20 @@ func TestPrintJoined(t *testing.T) {
 		t.Errorf("printed %q, want %q", errs.String(), want)
 	}
 }
+
+// TestConflictsOfFailure: a change that was not made and one that was made in part name the records in conflict.
+func TestConflictsOfFailure(t *testing.T) {
+	conflict := &change.ConflictError{Conflicts: []change.Conflict{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Why: "changed since"}}}
+	for _, err := range []error{conflict, &txn.ConflictedError{Entry: change.Entry{ID: "qevajo"}, Err: conflict}} {
+		for json, want := range map[bool]string{true: `"why": "changed since"`, false: "conflict ses_1: changed since"} {
+			var out strings.Builder
+			env := &Env{Terminal: &term.Terminal{Out: &out, JSON: json}}
+			if NewBatch(t.Context(), env, 1).Fail(Step{}, err); json {
+				_ = env.printAnswer(err)
+			}
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%v: printed %q, want %q", err, out.String(), want)
+			}
+		}
+	}
+}

@@ -2,7 +2,6 @@ package show
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -489,25 +488,16 @@ func UndoCommand(first change.Entry, n int) string {
 	return "mend undo " + mend.OperationOf(first)
 }
 
-// Conflicts prints the conflicts if err is a [change.ConflictError], and returns err.
-func Conflicts(t *term.Terminal, err error) error {
-	var conflict *change.ConflictError
-	if !errors.As(err, &conflict) {
-		return err
+// Conflicts prints conflicts.
+func Conflicts(t *term.Terminal, cs []change.Conflict) {
+	for _, c := range cs {
+		t.Printf("%s %s: %s\n", term.Bad("conflict"), c.Ref, c.Why)
+		for _, id := range c.Later {
+			t.Printf("    changed later by mend, in repair %s\n", term.Bold(id))
+		}
+		t.Printf("    %s\n", term.Faint("what the repair did:"))
+		printDiff(t, c.Pre, c.Post)
+		t.Printf("    %s\n", term.Faint("later changes:"))
+		printDiff(t, c.Post, c.Now)
 	}
-	for _, c := range conflict.Conflicts {
-		printConflict(t, c)
-	}
-	return err
-}
-
-func printConflict(t *term.Terminal, c change.Conflict) {
-	t.Printf("%s %s: %s\n", term.Bad("conflict"), c.Ref, c.Why)
-	for _, id := range c.Later {
-		t.Printf("    changed later by mend, in repair %s\n", term.Bold(id))
-	}
-	t.Printf("    %s\n", term.Faint("what the repair did:"))
-	printDiff(t, c.Pre, c.Post)
-	t.Printf("    %s\n", term.Faint("later changes:"))
-	printDiff(t, c.Post, c.Now)
 }
