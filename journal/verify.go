@@ -62,7 +62,7 @@ type verifier struct {
 
 	states   []chainState      // states[0] belongs to entry 1
 	pending  map[uint64]*event // begin events of the pending entries
-	wantKeys map[string]int    // how many keys each derived bucket must have
+	wantKeys map[string]int    // how many keys each derived bucket and each bucket of blobs must have
 
 	staging  uint64 // the entry whose blobs are unfinished, 0 if none
 	erasing  *event // the event whose blobs are not yet removed, nil if none

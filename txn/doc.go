@@ -7,8 +7,8 @@
 // # The protocols
 //
 // Stores change bytes in six ways. Everything in a "before" row is durable before the journal begins the entry.
-// "commit" decides: a crash before its first call reverts the change. After it, a kill leaves the change in place; a
-// power cut may still revert it until the last call has returned.
+// "commit" has the calls that make the change. A crash before the first one reverts it, and a kill after the last one
+// leaves it in place; in between, "settle" decides. A power cut may revert it until the last call has returned.
 // "settle" names the contents that Settle compares; nothing records the progress. "remains" is what a crash can leave
 // once the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except what is kept.
 // "cut by" is the test that interrupts the change at each call. Quoted words are calls in the golden list of a whole
