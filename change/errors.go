@@ -26,7 +26,7 @@ type DamagedError struct {
 	File    string
 	Why     string   // the first problem that was found
 	Parts   []string // the damaged tables and indexes, as far as they are known, such as "the table part"
-	Touched []string // the tables that are damaged, or whose index is; nil if others may be affected
+	Touched []string // the tables that are damaged or have a damaged index; nil if others may be affected
 	WAL     bool     // its -wal belongs to another state of the file: SQLite mixes rows of two states
 }
 

@@ -20,8 +20,8 @@
 // engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state are in a
 // [Context]: the process that uses the session, the texts of fixes, the window, the settings, how to fork. The engine
 // does the rest: findings in each setting, descriptions, drafts, undo of a fix, and the protection of an open tool
-// loop (loop.go). The finding and opening of stores is the interface of package agent, whose Base and BaseAgent have
-// defaults for what a store or an agent does not support. The toy agent, internal/mend/toyagent_test.go, is complete.
+// loop (loop.go). Package agent has the interface for finding and opening stores; its Base and BaseAgent have defaults
+// for what a store or an agent does not support. The toy agent, internal/mend/toyagent_test.go, is complete.
 //
 // # The search
 //
@@ -36,6 +36,6 @@
 // plan, for its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
 //
 // [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] ("at risk"
-// on the screen) means the same in another setting; [Lost] means that content is missing and the agent goes on; a [Note]
-// is untidy.
+// on the screen) means the same in another setting; [Lost] means that content is missing, and the agent does not report
+// it; a [Note] is harmless.
 package repair

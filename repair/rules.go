@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// engineRules are the rules that agents share, by code: those of the providers, and those of content that only an error
+// engineRules are the rules that agents share, by code: the providers' rules, and rules about content that only an error
 // reveals or that an agent cannot send.
 var engineRules = sync.OnceValue(func() map[string]Rule {
 	const (

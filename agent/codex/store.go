@@ -265,8 +265,7 @@ func (s *store) otherRollouts(ctx context.Context, head change.Head) (all []chan
 	return all
 }
 
-// lineage returns the rollout that has the beginning of a fork, the one that has the beginning of this rollout, and so
-// on. It ends before a rollout that does not exist. Codex finds them by the ids in the names of their files.
+// lineage returns the rollout that a fork begins with, the rollout that this one begins with, and so on. It ends before a rollout that does not exist. Codex finds them by the ids in the names of their files.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
 	p, _ := rollout.PathOf(fork.Ref)
 	next, seen := []string{filepath.Join(s.ID().Root, p)}, map[string]bool{}
@@ -283,8 +282,9 @@ func (s *store) lineage(fork change.Head) (all []change.Head) {
 	return all
 }
 
-// namedAfter returns the paths of the rollouts with that id of their own in their names; after ofSession, of all
-// rollouts of a session. It walks the folders once after each List, not for each fork.
+// namedAfter returns the paths of the rollouts whose names have id as the rollout's own id. If id is ofSession and a
+// session's id, it returns the paths of all rollouts of the session. It walks the folders once after each List, not for
+// each fork.
 func (s *store) namedAfter(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // their content
 }
 
-// unknownKinds are the damages in which a part or a message has no kind that mend knows. A newer version may have such a
+// unknownKinds are the damages with a part or a message of a kind that mend does not know. A newer version may have such a
 // kind, so mend leaves the record alone, and the provider refuses what OpenCode sends without it.
 var unknownKinds = map[string]bool{
 	"type missing": true, "role missing in the first prompt": true, "an unknown part beside a text of no bytes": true,

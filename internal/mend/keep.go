@@ -97,15 +97,15 @@ type Kept struct {
 	Session change.Head
 	Saved   keep.Saved
 	Same    bool  // unchanged since its last copy
-	None    error // why it has no copy of its own: [errors.ErrUnsupported], as for a subagent's, or [keep.ErrNothing]: no message
+	None    error // why it has no copy: [errors.ErrUnsupported] for a session such as a subagent's, or [keep.ErrNothing]
 	Err     error
 }
 
-// KeepAll durably stores copies of the sessions in k, unless the latest copy is equal, and yields the outcomes; nil means
-// all sessions of the store. why is the reason for the copies. Sessions that have not changed since the last copy are not
-// read. With dry it writes nothing, and reads no session. The error is
-// about the list or the copies; in the second case, copies of earlier sessions may be missing. An Err without a session
-// means that the list may be incomplete.
+// KeepAll durably stores a copy in k of each session whose latest copy differs, and yields the outcomes. Without heads it
+// copies all sessions of the store. why is the reason for the copies. Sessions that have not changed since the last copy
+// are not read. With dry it writes nothing, and reads no session. The error is about the list or the copies; in the
+// second case, copies of earlier sessions may be missing. An Err without a session means that the list may be
+// incomplete.
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {

@@ -24,7 +24,7 @@ func (p *page) kind() byte { return p.data[p.start] }
 
 func (p *page) interior() bool { return p.kind() == tableInterior || p.kind() == indexInterior }
 
-// isTree reports whether the kind is that of a page of a tree.
+// isTree reports whether the page belongs to a tree.
 func (p *page) isTree() bool { return p.interior() || p.kind() == indexLeaf || p.kind() == tableLeaf }
 
 func (p *page) u16(at int) int    { return int(binary.BigEndian.Uint16(p.data[at:])) }

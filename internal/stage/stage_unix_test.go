@@ -83,7 +83,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestMakeStage: a new staging folder has the first free number. After an error the path is that of no other folder, because
+// TestMakeStage: a new staging folder has the first free number. After an error no other folder has the path, because
 // the caller removes it.
 func TestMakeStage(t *testing.T) {
 	a, _ := newArea(t)

@@ -28,8 +28,8 @@ type draft struct {
 	before *draft // the draft before the current fix
 }
 
-// Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session, because of the edits
-// of another fix only the first may fail.
+// Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session: of the edits of another
+// fix, only the first may fail.
 func (d *draft) Begin(x repair.Fix) {
 	d.makeItems() // so that Undo does not forget them
 	d.cleared = false

@@ -356,7 +356,7 @@ func (d *draft) setMeta() error {
 	return nil
 }
 
-// startsLater reports whether the rollout began after the beginning of the conversation, as that of a fork does.
+// startsLater reports whether the rollout lacks the beginning of the conversation, as the rollout of a fork does.
 func (s *content) startsLater() bool {
 	session, own := NameIDs(s.path)
 	for i := range s.lines {

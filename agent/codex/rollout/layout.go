@@ -40,8 +40,8 @@ func NameID(name string) string {
 	return id
 }
 
-// NameIDs also returns the id of the rollout, by which a later rollout names it as its beginning. The first rollout of a
-// session has the id of the session.
+// NameIDs also returns the rollout's own id. A later rollout that begins with this one names it by that id. The first
+// rollout of a session has the id of the session.
 func NameIDs(name string) (session, own string) {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
 		return m[4], cmp.Or(m[5], m[4])

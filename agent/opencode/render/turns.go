@@ -38,7 +38,7 @@ func (m draftMessage) turns(lists ...[]*request.Block) []request.Turn {
 	return turns
 }
 
-// joinTurns returns the turns of the request, from those of its messages.
+// joinTurns joins the turns of the messages to the turns of the request.
 func (r *builder) joinTurns(all []request.Turn) (turns []request.Turn) {
 	if r.api != Anthropic && r.api != Bedrock {
 		if r.api != Gemini && !r.target.Instructions { // the numbers of turns count the system prompt

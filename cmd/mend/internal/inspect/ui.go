@@ -83,7 +83,7 @@ func (b *uiBackend) open(ctx context.Context) (err error) {
 	env, _, done := b.quiet()
 	defer done()
 	env.JSON = true                 // an error is returned, not printed
-	env.Opt.Journal = b.Opt.Journal // of which each change is one operation
+	env.Opt.Journal = b.Opt.Journal // in it, each change is one operation
 	b.stores, err = frame.OpenAll(ctx, env, false)
 	if err != nil && len(b.stores) > 0 {
 		b.addNote("a store is not examined: " + err.Error())

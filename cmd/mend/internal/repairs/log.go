@@ -353,8 +353,8 @@ type exportedEntry struct {
 	journal *mend.Journal
 }
 
-// logExports shows exports instead of the journal: the repairs whose ids begin with name, or the entries that q selects,
-// of all sessions or of those whose ids begin with name or whose titles contain it.
+// logExports shows exports instead of the journal: the repairs whose ids begin with name, or the entries that q selects:
+// with a name, only those of sessions with the name at the beginning of the id or anywhere in the title.
 func logExports(ctx context.Context, env *frame.Env, name string, files []string, q journal.Query) (left error) {
 	limit, filtered := q.Limit, filters(q)
 	q.Limit = 0
