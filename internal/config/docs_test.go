@@ -26,7 +26,7 @@ A later source overrides an earlier one:
 4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
 
 An unknown key or an invalid value in the file or the environment is ignored, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
-the allowed values, and ` + "`mend`" + ` and ` + "`hook.log`" + ` show a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for
+the allowed values, and ` + "`mend`" + ` and ` + "`hook.log`" + ` show a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend does not take over
 are noted and ignored. ` + "`MEND_DEBUG=true`" + ` logs more. The settings from ` + "`hooks`" + ` on
 are for hooks that repair no session ([running.md](running.md#the-other-hooks)); they need the plugin.
 
