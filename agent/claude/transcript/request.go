@@ -82,6 +82,12 @@ var retired = []string{
 // example because the conversation before it changed, a record says that all earlier thinking is left out, or all from
 // one block on.
 func (c *Conversation) strippedThinking() map[*Block]bool {
+	strips := func(r *Record) bool {
+		return r.Type == Attachment && r.value.TextAt("attachment", "type") == "thinking_stripped"
+	}
+	if !slices.ContainsFunc(c.Chain, strips) {
+		return nil
+	}
 	stripped := map[*Block]bool{}
 	var kept []*Block
 	number := map[*Block]int{}
@@ -96,11 +102,10 @@ func (c *Conversation) strippedThinking() map[*Block]bool {
 				}
 			}
 		}
-		attachment := r.value.Get("attachment")
-		if r.Type != Attachment || attachment.TextAt("type") != "thinking_stripped" {
+		if !strips(r) {
 			continue
 		}
-		first, from := 0, attachment.Get("from")
+		first, from := 0, r.value.Get("attachment").Get("from")
 		named := answers[from.TextAt("messageId")]
 		if n, ok := from.Get("thinkingIndex").Int(); ok && 0 <= n && n < int64(len(named)) {
 			first = named[n]
