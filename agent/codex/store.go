@@ -64,6 +64,10 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 			return nil, err
 		}
 	}
+	rows := s.rows()
+	isCurrent := func(id, p string) bool { // whether the session's row names the rollout at a path below the root
+		return p != "" && path.Base(rows[id].Text("rollout_path")) == path.Base(strings.TrimSuffix(p, rollout.Compressed))
+	}
 	newest := map[string]string{} // by session, the path of the rollout that Codex continues
 	for i := range heads {
 		h := &heads[i]
@@ -73,8 +77,8 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 			}
 		}
 		p, _ := rollout.PathOf(h.Ref)
-		later := !s.isCurrent(*h, newest[h.ID]) && path.Base(p) > path.Base(newest[h.ID])
-		if rollout.NameID(p) == h.ID && (later || s.isCurrent(*h, p)) {
+		later := !isCurrent(h.ID, newest[h.ID]) && path.Base(p) > path.Base(newest[h.ID])
+		if rollout.NameID(p) == h.ID && (later || isCurrent(h.ID, p)) {
 			newest[h.ID] = p
 		}
 	}
@@ -83,12 +87,6 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 		p, _ := rollout.PathOf(h.Ref)
 		return newest[h.ID] != "" && newest[h.ID] != p
 	}), nil
-}
-
-// isCurrent reports whether the row of a session names the rollout at a path below the root.
-func (s *store) isCurrent(h change.Head, p string) bool {
-	row := s.rows()[h.ID]
-	return row != nil && p != "" && path.Base(row.Text("rollout_path")) == path.Base(strings.TrimSuffix(p, rollout.Compressed))
 }
 
 func (s *store) list(ctx context.Context, parent *safedir.Dir, folder string, heads *[]change.Head) error {
