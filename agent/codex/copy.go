@@ -9,6 +9,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/codex/rollout"
+	"mend/agent/sessionfile"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/jsonedit"
@@ -18,13 +19,17 @@ import (
 // Copy implements [agent.Store]. It copies only the rollouts of the session, because Codex rebuilds everything else from
 // them. The last one is the current one.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
-	src, stamp, err := s.read(head)
+	e, err := s.Load(head.Ref)
 	if err != nil {
 		return c, err
 	}
-	c.Stamp = stamp
+	current, err := s.decode(head.Ref, e)
+	if err != nil {
+		return c, err
+	}
+	c.Stamp = sessionfile.StampOf(s.readStamped(head), e)
 	for _, ref := range s.rollouts(ctx, head) {
-		one := src
+		one := current
 		if ref != head.Ref {
 			if one, err = s.readOne(ref); err != nil {
 				c.Unread = append(c.Unread, fmt.Sprintf("another rollout of the session: %v", err))
@@ -59,11 +64,12 @@ func (*store) CountMissing(current, earlier []change.Record, edited map[change.R
 }
 
 // joined returns the lines of all rollouts.
-func joined(all []change.Record) (data []byte) {
-	for _, r := range all {
-		data = append(append(data, r.Data...), '\n')
+func joined(all []change.Record) []byte {
+	data := make([][]byte, len(all))
+	for i := range all {
+		data[i] = all[i].Data
 	}
-	return data
+	return bytes.Join(data, []byte("\n"))
 }
 
 // Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless the exact state is
