@@ -313,6 +313,33 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// TestRestoreBeforeRewind: the exact state before the user went back is refused, as the later rollout stays. If all
+// rollouts are lost, it is restored.
+func TestRestoreBeforeRewind(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	c := open(t, h, t.TempDir())
+	k, err := keep.Open(t.TempDir(), keep.Options{})
+	must(t, err)
+	defer func() { must(t, k.Close()) }()
+	keepNow := func() time.Time {
+		must(t, c.KeepAll(t.Context(), k, []change.Head{session(t, c)}, mend.KeptAsked, false, func(_ int, s mend.Kept) { must(t, s.Err) }))
+		return time.Now()
+	}
+	at := keepNow()
+	later := strings.Replace(fixture.File, ".jsonl", "_01a22fd7-5d45-7890-8669-9edf7c829b84.jsonl", 1)
+	h.Write(later, testdata.Codex)
+	keepNow()
+	head := session(t, c)
+	if r, err := c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{At: at, Force: true}); err == nil {
+		t.Errorf("the state before the rewind: %d ops", len(r.Plan.Ops))
+	}
+	must(t, errors.Join(os.Remove(h.Rollout()), os.Remove(filepath.Join(h.Root(), later))))
+	r, err := c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{At: at})
+	if err != nil || len(r.Plan.Ops) != 1 {
+		t.Errorf("without rollouts: %d ops, %v", len(r.Plan.Ops), err)
+	}
+}
+
 // restoreLost keeps the session, loses its rollouts, and restores them, each byte as it was. Its second rollout has that
 // name.
 func restoreLost(t *testing.T, h *fixture.Home, c *mend.Store, name string) {

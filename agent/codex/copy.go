@@ -86,7 +86,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	for _, ref := range s.rollouts(ctx, head) {
 		present[ownID(ref)] = ref
 	}
-	found := false
+	found, current := false, false // whether the copy has a rollout, and the one that Codex continues
 	for _, o := range kept {
 		if o.Ref.Kind != change.KindSession || o.Ref.Session != head.ID {
 			continue
@@ -94,6 +94,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		found = true
 		// The rollout may have been archived, compressed or renamed since.
 		ref := cmp.Or(present[ownID(o.Ref)], present[""], o.Ref)
+		current = current || ref == head.Ref
 		own := r
 		own.Exact = r.Exact && ref == head.Ref // Codex changes no other rollout
 		one, err := s.restoreRollout(ctx, ref, o.Post, own)
@@ -106,6 +107,11 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	if !found {
 		return result, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)
+	}
+	if e, err := s.Stat(head.Ref); err == nil && e.IsFile() && r.Exact && !current {
+		return agent.Restoration{}, fail.New(fail.Refused, "without --at, what is missing comes back",
+			"restoring session %s: you have gone back to an earlier prompt since the copy was made, and Codex continues there",
+			head.ID)
 	}
 	return result, nil
 }
