@@ -311,6 +311,15 @@ func TestRewind(t *testing.T) {
 	if err != nil || len(r.Plan.Ops) > 0 || len(r.Remaining) == 0 {
 		t.Errorf("the repair of a torn first record loses the beginning: %d ops, error %v", len(r.Plan.Ops), err)
 	}
+	h.Write(name, append(meta, prompt...))
+	again := bytes.Replace(meta, []byte(`"thread_id":"`+testdata.CodexSession), []byte(`"thread_id":"`+own), 1)
+	h.Write(strings.Replace(strings.Replace(name, "T16", "T17", 1), own, own[:35]+"5", 1), again)
+	must(t, os.Remove(filepath.Join(h.Root(), "state_5.sqlite")))
+	k, err = c.Case(t.Context(), session(t, c))
+	must(t, err)
+	if all := k.Findings().All(); len(all) != 1 || !strings.Contains(all[0].Text, "forked from "+testdata.CodexSession) {
+		t.Errorf("a third rollout that names another byte: %v", all)
+	}
 }
 
 // TestRestoreBeforeRewind: the exact state before the user went back is refused, as the later rollout stays. If all

@@ -97,7 +97,7 @@ func (c *State) forkFault() (code, id, why string) {
 		id, why = c.refusedBase(id, "")
 		return "fork-refused", id, why
 	case moved:
-		return "fork-offset", base, ""
+		return "fork-offset", c.baseSession(base), ""
 	case c.src.Unreadable && c.needsBase() && c.src.Base.encrypted != "":
 		id, why = c.refusedBase(c.src.Base.encrypted, " --error TEXT")
 		return "fork-refused", id, why
@@ -107,17 +107,23 @@ func (c *State) forkFault() (code, id, why string) {
 
 // refusedBase returns the session that has the rollout with that id, and what the user can do about its content.
 func (c *State) refusedBase(id, flags string) (session, why string) {
+	session = c.baseSession(id)
+	if session == c.src.Ref.Session {
+		return session, "It is in the rollout from before the user went back, which mend does not change. Go back further, or " +
+			"begin a new session."
+	}
+	return session, "Repair that session: mend fix " + session + flags + ". Then mend fix repairs its forks."
+}
+
+// baseSession returns the session of the rollout with that id, which has a part of this one's beginning.
+func (c *State) baseSession(id string) (session string) {
 	for b := c.src.Base; b != nil; b = b.Base {
 		p, _ := PathOf(b.Ref)
 		if of, own := NameIDs(p); own == id {
 			session = of
 		}
 	}
-	if session == c.src.Ref.Session {
-		return session, "It is in the rollout from before the user went back, which mend does not change. Go back further, or " +
-			"begin a new session."
-	}
-	return session, "Repair that session: mend fix " + session + flags + ". Then mend fix repairs its forks."
+	return session
 }
 
 // lineFaults returns the numbers of the lines with a fault, by code, and the unknown types after line last.
