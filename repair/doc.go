@@ -15,9 +15,8 @@
 //   - Faults, Refuses and Release, which an agent that needs none of them gets from [BaseState].
 //
 // If each turn of the request consists of stored messages, [Turns] implements everything but Records and Edit;
-// an editor embeds [NoEdits] and implements the edits that
-// its store supports. An agent's own checks are rules in a table with the
-// engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state are in a
+// an editor embeds [NoEdits] and implements the edits that its store supports. An agent's own checks are rules in a
+// table with the engine's ([NewRules]), or findings with their own Why and Fixes. Values that do not depend on the state are in a
 // [Context]: the process that uses the session, the texts of fixes, the window, the settings, how to fork. The engine
 // does the rest: findings in each setting, descriptions, drafts, undo of a fix, and the protection of an open tool
 // loop (loop.go). Package agent has the interface for finding and opening stores; its Base and BaseAgent have defaults

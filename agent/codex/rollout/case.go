@@ -27,14 +27,14 @@ type Source struct {
 
 	Providers Providers
 
-	// Base is, for a fork, the session that it was forked from, with only Ref, Root, Plain and Base; nil if that session
-	// does not exist.
+	// Base is the rollout that has the beginning of a fork, or of a later rollout of the session, without Row and
+	// Providers; nil if it does not exist.
 	Base *Source
 
 	// For a Base, set by judge:
 	judged    bool
-	refused   string // the id of the session with the part that the provider refuses; "" for none
-	encrypted string // the id of the session with the newest encrypted content of that part; "" for none
+	refused   string // the id of the rollout with the part that the provider refuses, see [NameIDs]; "" for none
+	encrypted string // the id of the rollout with the newest encrypted content of that part; "" for none
 	end, next int64  // where the fork's beginning ends in Plain: after its last record, and before the next one
 	sent      []item // the beginning of the fork, as Codex sends it
 
@@ -186,8 +186,8 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// baseOf returns the id of the session that a fork was forked from, "" for none, and where the fork's beginning ends in
-// that session's rollout: the ordinal and the byte.
+// baseOf returns the id of the rollout that has the beginning of a fork, "" for none, and where that beginning ends in
+// it: the ordinal and the byte. See [NameIDs].
 func baseOf(lines []line) (id string, end, offset int64) {
 	at, own := metaOf(lines)
 	if own == "" {
@@ -199,8 +199,8 @@ func baseOf(lines []line) (id string, end, offset int64) {
 	return base.TextAt("thread_id"), end, offset
 }
 
-// missing returns the id of a session that does not exist: of s itself, which then is nil, or of the first missing
-// one that s was forked from; "" if all exist. The id of s is id.
+// missing returns the id of a rollout that does not exist: of s itself, which then is nil, or of the first missing one
+// that has the beginning of s; "" if all exist. The id of s is id.
 func (s *Source) missing(id string) string {
 	if id == "" || s == nil {
 		return id
@@ -222,7 +222,7 @@ func (c *State) needsBase() bool {
 	return true
 }
 
-// baseFault returns the id of the session with the part of a fork's beginning that the provider refuses, "" for none,
+// baseFault returns the id of the rollout with the part of a fork's beginning that the provider refuses, "" for none,
 // and whether the fork names a byte where its beginning does not end.
 func (c *State) baseFault() (refused string, moved bool) {
 	if !c.needsBase() {
@@ -235,7 +235,7 @@ func (c *State) baseFault() (refused string, moved bool) {
 
 // judge checks the part of s before an ordinal, which is the beginning of a fork. It sets end and next, if the ordinals
 // show them. If the provider refuses that part, it sets refused: to id, which is the id of s, or to the id of the
-// session that s itself got the refused part from.
+// rollout that s itself got the refused part from.
 func (s *Source) judge(id string, ordinal int64) {
 	base := content{path: s.path}
 	base.lines, _ = parseLines(s.Plain)

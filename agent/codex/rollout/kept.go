@@ -13,7 +13,7 @@ import (
 // A Summary is the list entry of a session.
 type Summary struct {
 	ID, Title, Directory, Version string
-	Base                          string // the session that a fork was forked from; "" for none
+	Base                          string // the id of the rollout with the beginning of a fork, see [NameIDs]; "" for none
 	Created                       int64  // milliseconds since 1970
 }
 
