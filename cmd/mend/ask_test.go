@@ -394,3 +394,19 @@ func TestAskShowsProof(t *testing.T) {
 		t.Errorf("after the repair:\n%s", out)
 	}
 }
+
+// TestRepairCancelled: a repair that is cancelled while it is planned is not reported as done.
+func TestRepairCancelled(t *testing.T) {
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("blank answer"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	a := &frame.Env{Terminal: &term.Terminal{In: strings.NewReader(""), Out: &out, Err: &errs}}
+	root := newRoot(a)
+	a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	root.SetArgs([]string{"fix", "--yes", "--store", ts.path})
+	if err := root.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("mend fix: %v\n%s%s", err, &out, &errs)
+	}
+}

@@ -107,13 +107,13 @@ func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlag
 	var damage error
 	for _, c := range clients {
 		err := r.proposeStore(ctx, c)
-		if ctx.Err() != nil {
-			return left
-		}
-		if fail.IsSalvageable(err) && f.isWhole() && !r.named {
+		if f.salvages(env, err) && f.isWhole() && !r.named {
 			damage = fail.Worst(damage, err)
 		} else {
 			left = env.Both(ctx, left, err)
+		}
+		if ctx.Err() != nil {
+			return left
 		}
 		if r.named || fail.IsSalvageable(err) {
 			continue
@@ -159,10 +159,15 @@ func salvageFirst(ctx context.Context, env *frame.Env, f repairFlags, damage err
 	return fail.Worst(err, again(f)) // the new database may have broken sessions
 }
 
+// salvages reports whether a salvage follows err: once, and not without a terminal and --yes.
+func (f *repairFlags) salvages(env *frame.Env, err error) bool {
+	return fail.IsSalvageable(err) && !f.salvaged && (f.Yes || f.DryRun || env.CanAsk && !env.JSON)
+}
+
 // salvage salvages the damaged databases once, and reports whether it did so. Otherwise it returns damage, or why they
 // were not salvaged.
 func (f *repairFlags) salvage(ctx context.Context, env *frame.Env, damage error) (salvaged bool, err error) {
-	if !fail.IsSalvageable(damage) || f.salvaged || !f.Yes && !f.DryRun && (!env.CanAsk || env.JSON) {
+	if !f.salvages(env, damage) {
 		return false, damage
 	}
 	err = f.finish.Salvage(ctx, env, f.WriteFlags)
