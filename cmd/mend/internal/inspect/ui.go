@@ -154,18 +154,20 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) (failed 
 	last := time.Now()
 	for _, s := range b.stores {
 		c, err := b.OpenAt(s.ID().Root) // other goroutines use s
-		var heads []change.Head
-		if err == nil {
-			heads, err = c.WithCache().Sessions(ctx)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
 		}
+		cached := c.WithCache() // one for the list, the check and the scan, which use what the others found
+		heads, err := cached.Sessions(ctx)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
 		stores = append(stores, c)
 		p.Total += len(heads)
-		failed = errors.Join(failed, c.CheckFile(ctx, frame.LargestChecked))
-		for f := range c.WithCache().Scan(ctx, heads) {
+		failed = errors.Join(failed, cached.CheckFile(ctx, frame.LargestChecked))
+		for f := range cached.Scan(ctx, heads) {
 			p.Done++
 			s := b.session(c.ID(), f)
 			found[uiKey{s.Store, s.ID}] = s

@@ -2,18 +2,24 @@ package inspect
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"mend/change"
 	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
+	"mend/internal/scancache"
 	"mend/internal/term"
 	"mend/internal/test/claude"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
 	"mend/internal/ui"
 	"mend/repair"
 )
@@ -72,6 +78,28 @@ func TestUIRepairSome(t *testing.T) {
 	}
 	if now, _ := os.ReadFile(path("4")); !bytes.Equal(now, changed) {
 		t.Error("the session that another program changed meanwhile was changed")
+	}
+}
+
+// TestUIScanDamaged: a scan of the screen records that the file of the store is damaged, as other scans do.
+func TestUIScanDamaged(t *testing.T) {
+	path, _ := dbtest.Unpack(t, damage.Versions[len(damage.Versions)-1])
+	dbtest.Alter(t, path, "PRAGMA writable_schema = ON", // the index has other values than its table
+		"UPDATE sqlite_schema SET sql = 'CREATE INDEX part_session_idx ON part (time_created)' WHERE name = 'part_session_idx'")
+	cache := t.TempDir()
+	env := &frame.Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	env.Opt = mend.Options{Agents: agents.All, Store: path, Journal: mend.OpenJournal(t.TempDir()), Cache: cache}
+	b := &uiBackend{Env: env}
+	if err := b.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *change.DamagedError
+	if err := b.Scan(t.Context(), func(ui.Progress) {}); !errors.As(err, &damaged) {
+		t.Errorf("the scan returns %v", err)
+	}
+	id := b.stores[0].ID()
+	if f := scancache.New(cache, id.Kind, id.Root, nil).Load(time.Now()); f.Damage == "" {
+		t.Error("the cache has no damage")
 	}
 }
 
