@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,31 +59,37 @@ type leaf struct{ path, value []byte }
 
 func (l leaf) equal(o leaf) bool { return bytes.Equal(l.value, o.value) && bytes.Equal(l.path, o.path) }
 
-// leavesOf returns the leaves of an image, nil for none. Data that is not JSON is one leaf.
-func leavesOf(i *change.Image) (all []leaf) {
-	if i == nil {
-		return nil
+// leavesOf returns the leaves of an image, none for nil, with its mode if modes is set. Data that is not JSON is one leaf.
+func leavesOf(i *change.Image, modes bool) iter.Seq[leaf] {
+	return func(yield func(leaf) bool) {
+		if i == nil {
+			return
+		}
+		data, cols := i.Data, change.Cols{}
+		if row, err := change.RowOf(change.Ref{}, i); err == nil {
+			data, cols = row.Data, row.Cols
+		}
+		more := true
+		switch v := jsonedit.Parse(data); {
+		case v.Kind() != 0:
+			more = eachLeaf(nil, v, yield)
+		case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+			more = yield(leaf{value: fmt.Appendf(nil, "(%s of binary data)", term.Size(int64(len(data))))})
+		case len(data) > 0:
+			more = yield(leaf{value: data})
+		}
+		for c := range cols.All {
+			more = more && yield(leaf{[]byte(c.Name), formatCol(c)})
+		}
+		if more && modes {
+			yield(leaf{[]byte("mode"), []byte(i.Mode.String())})
+		}
 	}
-	data, cols := i.Data, change.Cols{}
-	if row, err := change.RowOf(change.Ref{}, i); err == nil {
-		data, cols = row.Data, row.Cols
-	}
-	switch v := jsonedit.Parse(data); {
-	case v.Kind() != 0:
-		all = appendLeaves(nil, nil, v)
-	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		all = []leaf{{value: fmt.Appendf(nil, "(%s of binary data)", term.Size(int64(len(data))))}}
-	case len(data) > 0:
-		all = []leaf{{value: data}}
-	}
-	for c := range cols.All {
-		all = append(all, leaf{[]byte(c.Name), formatCol(c)})
-	}
-	return all
 }
 
-func appendLeaves(all []leaf, path []byte, v jsonedit.Value) []leaf {
-	n := len(all)
+// eachLeaf calls yield for each leaf of a value until it returns false, and reports whether all were yielded.
+func eachLeaf(path []byte, v jsonedit.Value, yield func(leaf) bool) bool {
+	empty := true
 	if len(path) <= maxPath {
 		element := append(path[:len(path):len(path)], "[]"...)
 		for name, c := range v.Children() {
@@ -90,13 +97,12 @@ func appendLeaves(all []leaf, path []byte, v jsonedit.Value) []leaf {
 			if v.Kind() == '{' {
 				at = bytes.TrimPrefix(slices.Concat(path, []byte{'.'}, name), []byte{'.'})
 			}
-			all = appendLeaves(all, at, c)
+			if empty = false; !eachLeaf(at, c, yield) {
+				return false
+			}
 		}
 	}
-	if len(all) == n {
-		all = append(all, leaf{path, v.Raw()})
-	}
-	return all
+	return !empty || yield(leaf{path, v.Raw()})
 }
 
 func formatCol(c change.Col) []byte {
@@ -113,22 +119,47 @@ func formatCol(c change.Col) []byte {
 	}
 }
 
+// A window has the next leaves of a record: at most nearby, because a record may have millions.
+type window struct {
+	leaves []leaf
+	next   func() (leaf, bool)
+}
+
+func newWindow(all iter.Seq[leaf]) (w *window, stop func()) {
+	w = &window{}
+	w.next, stop = iter.Pull(all)
+	w.skip(0)
+	return w, stop
+}
+
+// skip moves the window by n leaves.
+func (w *window) skip(n int) {
+	for w.leaves = w.leaves[n:]; len(w.leaves) < nearby; {
+		l, ok := w.next()
+		if !ok {
+			return
+		}
+		w.leaves = append(w.leaves, l)
+	}
+}
+
 // eachDiffLine calls yield for each line of the diff of two images; nil means that the record does not exist.
 func eachDiffLine(pre, post *change.Image, yield func(line string)) {
-	x, y := leavesOf(pre), leavesOf(post)
-	if pre != nil && post != nil && pre.Mode != post.Mode {
-		x = append(x, leaf{[]byte("mode"), []byte(pre.Mode.String())})
-		y = append(y, leaf{[]byte("mode"), []byte(post.Mode.String())})
-	}
+	modes := pre != nil && post != nil && pre.Mode != post.Mode
+	x, stopX := newWindow(leavesOf(pre, modes))
+	defer stopX()
+	y, stopY := newWindow(leavesOf(post, modes))
+	defer stopY()
 	shown := false
 	line := func(sign string, l leaf) {
 		shown = true
 		yield(sign + l.text())
 	}
-	for len(x) > 0 || len(y) > 0 {
-		removed, added := nextEqual(x, y)
-		before, after := x[:removed], y[:added]
-		x, y = x[removed:], y[added:]
+	for len(x.leaves) > 0 || len(y.leaves) > 0 {
+		removed, added := nextEqual(x.leaves, y.leaves)
+		before, after := x.leaves[:removed], y.leaves[:added]
+		x.skip(removed)
+		y.skip(added)
 		for len(before) > 0 || len(after) > 0 {
 			switch {
 			case len(before) > 0 && len(after) > 0 && bytes.Equal(before[0].path, after[0].path):
@@ -144,8 +175,9 @@ func eachDiffLine(pre, post *change.Image, yield func(line string)) {
 				after = after[1:]
 			}
 		}
-		for len(x) > 0 && len(y) > 0 && x[0].equal(y[0]) {
-			x, y = x[1:], y[1:]
+		for len(x.leaves) > 0 && len(y.leaves) > 0 && x.leaves[0].equal(y.leaves[0]) {
+			x.skip(1)
+			y.skip(1)
 		}
 	}
 	if !shown && pre != nil && post != nil && !pre.Equal(post) {
