@@ -181,7 +181,7 @@ func eachDiffLine(pre, post *change.Image, yield func(line string)) {
 		}
 	}
 	if !shown && pre != nil && post != nil && !pre.Equal(post) {
-		yield(" the values are the same: the white space differs")
+		yield(" no value shown here differs: the white space, the nesting, a type or binary data does")
 	}
 }
 

@@ -21,6 +21,7 @@ func TestDiff(t *testing.T) {
 		return change.ImageOf(&change.Record{Data: object(members).Data, Cols: change.NewCols(change.IntCol("time_updated", at))})
 	}
 	cut := strings.Repeat("x", maxValue)
+	const same = " no value shown here differs: the white space, the nesting, a type or binary data does"
 	for _, c := range []struct {
 		name      string
 		pre, post *change.Image
@@ -32,7 +33,9 @@ func TestDiff(t *testing.T) {
 		{"elements removed", object(`"a":[1,2,3,2]`), object(`"a":[1,3]`), []string{"-a[]: 2", "-a[]: 2"}},
 		{"elements changed and added", object(`"a":[{"t":1},5,6]`), object(`"a":[{"t":2},5,7,6,8]`), []string{"-a[].t: 1", "+a[].t: 2", "+a[]: 7", "+a[]: 8"}},
 		{"another order", object(`"a":[1,2]`), object(`"a":[2,1]`), []string{"+a[]: 2", "-a[]: 2"}},
-		{"white space", object(`"a":1,"b":2`), object(`"a":1, "b":2`), []string{" the values are the same: the white space differs"}},
+		{"white space", object(`"a":1,"b":2`), object(`"a":1, "b":2`), []string{same}},
+		{"nesting", object(`"a":[{"b":1},{"c":2}]`), object(`"a":[{"b":1,"c":2}]`), []string{same}},
+		{"binary data of one size", &change.Image{Data: []byte("\x00a")}, &change.Image{Data: []byte("\x00b")}, []string{same}},
 		{"members in another order", object(`"a":1,"b":2`), object(`"b":2,"a":1`), []string{"+b: 2", "-b: 2"}},
 		{"equal", object(`"a":1`), object(`"a":1`), nil},
 		{"mode", object(`"a":1`), &change.Image{Data: object(`"a":1`).Data, Mode: 0o600}, []string{"-mode: ----------", "+mode: -rw-------"}},
