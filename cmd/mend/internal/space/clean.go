@@ -378,9 +378,13 @@ func runCleanings(ctx context.Context, env *frame.Env, f frame.WriteFlags, j fra
 			id = mend.OperationOf(b.Done[0])
 		}
 		env.Say("%s %s%s (%s). Undo: %s", term.Good("Removed"), partly, removedText(all), term.Bold(id), term.Command("mend undo "+id))
+		if all[0].kind == "snapshots" { // they were only moved
+			env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
+			return
+		}
 		for _, x := range all {
 			if x.removed {
-				x.returnSpace(ctx, env, id)
+				x.returnSpace(ctx, env)
 			}
 		}
 	}
@@ -435,13 +439,8 @@ func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, kind stri
 	return x, nil
 }
 
-// returnSpace returns the free pages to the file system, or prints why it cannot. For data that was only moved by the
-// repair with this id, it prints how to free the space.
-func (x *cleaning) returnSpace(ctx context.Context, env *frame.Env, id string) {
-	if x.kind == "snapshots" {
-		env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
-		return
-	}
+// returnSpace returns the free pages to the file system, or prints why it cannot.
+func (x *cleaning) returnSpace(ctx context.Context, env *frame.Env) {
 	var err error
 	if x.Before, x.After, err = reclaim(ctx, env, x.store); err != nil {
 		x.Note = err.Error()
