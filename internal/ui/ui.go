@@ -185,10 +185,13 @@ func (m *model) scan() tea.Cmd {
 			})
 		})
 		send(func() {
+			again := m.scanned
 			m.scanning, m.scanned, m.known = false, true, found
 			m.sortSessions()
 			m.reread()
-			m.fail(err)
+			if !again || m.message == "" { // otherwise the result of the change before this scan stays
+				m.fail(err)
+			}
 		})
 	}()
 	var next tea.Cmd

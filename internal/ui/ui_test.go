@@ -416,6 +416,23 @@ func TestScanAgain(t *testing.T) {
 	}
 }
 
+// A damagedBackend has a store that a scan finds damaged.
+type damagedBackend struct{ *fakeBackend }
+
+func (b damagedBackend) Scan(ctx context.Context, report func(Progress)) error {
+	return errors.Join(b.fakeBackend.Scan(ctx, report), errors.New("a store is damaged"))
+}
+
+// TestResultStays: the scan after a change does not replace its result by an error that was shown before.
+func TestResultStays(t *testing.T) {
+	d := newDriver(t, damagedBackend{&fakeBackend{sessions: fakeSessions(3)}}, 80, 24)
+	d.wantShown("a store is damaged")
+	d.press("r", "y")
+	d.wantShown("is done.")
+	d.press("s")
+	d.wantShown("a store is damaged")
+}
+
 // TestMessages: any key clears a message.
 func TestMessages(t *testing.T) {
 	for _, key := range []string{"down", "enter", "/", "?"} {
