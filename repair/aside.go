@@ -22,8 +22,8 @@ func (s *search) setAside() *search {
 	for _, d := range s.failed {
 		left[d.finding] = true
 	}
-	t := &search{c: s.c, origin: s.origin, aside: true}
-	t.filter = func(f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.filter(f) }
+	t := &search{c: s.c, originals: s.originals, aside: true}
+	t.filter = func(f Finding) bool { return left[f.keyAt(s.originals.first(f.Ref))] && s.filter(f) }
 	t.run()
 	t.fixed, t.changed = append(s.fixed, t.fixed...), s.changed || t.changed
 	return t
@@ -43,7 +43,7 @@ func (s *search) canSetAside() map[key]bool {
 	if s.auto || s.aside {
 		return can
 	}
-	for _, d := range (&search{c: s.c, filter: s.filter, origin: origin{}, aside: true}).run().fixed {
+	for _, d := range (&search{c: s.c, filter: s.filter, originals: originalRefs{}, aside: true}).run().fixed {
 		can[d.finding] = true
 	}
 	return can

@@ -128,7 +128,7 @@ func removeSpoiled(before, after *Case, auto bool) (*Case, *change.BoundThinking
 		gone[boundKey(t)] = true
 	}
 	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
-	s := newSearch(asked, origin{}, func(f Finding) bool { return gone[f.key()] }, auto)
+	s := newSearch(asked, originalRefs{}, func(f Finding) bool { return gone[f.key()] }, auto)
 	if left := SpoiledThinking(before, s.c.Reset()); len(left) > 0 {
 		why := whyNone
 		if len(s.failed) > 0 {
@@ -143,8 +143,8 @@ func removeSpoiled(before, after *Case, auto bool) (*Case, *change.BoundThinking
 
 // spoilLeast compares attempt n of these trials with later attempts that hold and have the same loss. It returns the
 // one that invalidates the least thinking.
-func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
-	least := len(SpoiledThinking(s.c, o.c))
+func (s *search) spoilLeast(trials []*trial, res trialResult, n int) ([]*trial, trialResult) {
+	least := len(SpoiledThinking(s.c, res.c))
 	for least > 0 {
 		n++
 		others, result := s.apply(findingsOf(trials), n)
@@ -153,15 +153,15 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 		}
 		for i := range others {
 			if len(others) != len(trials) || others[i].fix.Loses != trials[i].fix.Loses {
-				return trials, o
+				return trials, res
 			}
 		}
 		bad, _ := s.judge(others, result, false)
 		if spoils := len(SpoiledThinking(s.c, result.c)); len(bad) == 0 && spoils < least {
-			trials, o, least = others, result, spoils
+			trials, res, least = others, result, spoils
 		}
 	}
-	return trials, o
+	return trials, res
 }
 
 // boundFilter returns a filter that selects the findings of the error's rule: at the block that the error names and all

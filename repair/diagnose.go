@@ -56,11 +56,11 @@ type Options struct {
 
 // Diagnose returns the findings of a session, in the order of its messages, each with a fix that was tried on
 // a copy and holds.
-func Diagnose(c *Case) []Diagnosis { return diagnose(c, origin{}) }
+func Diagnose(c *Case) []Diagnosis { return diagnose(c, originalRefs{}) }
 
 // diagnose tries the fixes of broken findings first, then the other fixes on top of them, as a user would request
 // them.
-func diagnose(c *Case, o origin) []Diagnosis {
+func diagnose(c *Case, originals originalRefs) []Diagnosis {
 	findings := c.Findings().list
 	if len(findings) == 0 {
 		return nil
@@ -68,8 +68,8 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	known := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Lost, Note} {
-		t := newSearch(left, o, func(f Finding) bool {
-			_, ok := known[f.keyAt(o.first(f.Ref))]
+		t := newSearch(left, originals, func(f Finding) bool {
+			_, ok := known[f.keyAt(originals.first(f.Ref))]
 			return f.Severity <= worst && !ok
 		}, false)
 		left = t.c
@@ -81,7 +81,7 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	}
 	ds := make([]Diagnosis, 0, len(findings))
 	for _, f := range findings {
-		d, fix := describe(c, o, f), known[f.key()]
+		d, fix := describe(c, originals, f), known[f.key()]
 		d.Fix, d.Loses, d.WhyNot, d.CanSetAside = fix.Fix, fix.Loses, fix.WhyNot, fix.CanSetAside
 		ds = append(ds, d)
 	}

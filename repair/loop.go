@@ -37,14 +37,14 @@ func (c *Case) openLoop() *openLoop {
 const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change " +
 	"to its thinking. Send one more prompt, then repair again."
 
-// breaksLoop reports whether the outcome changes the thinking of a message in the open tool loop without closing the
+// breaksLoop reports whether a trial changes the thinking of a message in the open tool loop without closing the
 // loop. Removing all of the thinking is allowed if the agent does not continue the message by itself.
-func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
+func (s *search) breaksLoop(ref change.Ref, res trialResult) bool {
 	if !s.c.openLoop().messages[ref.Message] {
 		return false
 	}
-	before, now := thoughts(s.c.Stored(ref)), thoughts(o.c.Stored(ref))
-	after := o.c.openLoop()
+	before, now := thoughts(s.c.Stored(ref)), thoughts(res.c.Stored(ref))
+	after := res.c.openLoop()
 	if slices.Equal(before, now) || len(after.messages) == 0 {
 		return false
 	}

@@ -78,8 +78,8 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 	if why := c.Busy; why != "" && !req.Force {
 		return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, why)
 	}
-	o := origin{}
-	t, fixed, failed, out := repeatUntilStable(c, o, req)
+	originals := originalRefs{}
+	t, fixed, failed, out := repeatUntilStable(c, originals, req)
 	r := Result{After: t.c, LeftOut: out.words(), Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
 	var bound *change.BoundThinking
 	if t.c != c {
@@ -88,9 +88,9 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 			return Result{}, fmt.Errorf("planning for %s: %w", id, err)
 		}
 	}
-	r.Remaining = diagnose(r.After, o)
+	r.Remaining = diagnose(r.After, originals)
 	if req.Error != nil {
-		r.Suspects, r.All = suspects(r.After, o, *req.Error), req.All
+		r.Suspects, r.All = suspects(r.After, originals, *req.Error), req.All
 	}
 	r.Proof, r.UnknownProvider = prove(r.After), r.After.UnknownProvider()
 	r.Plan = change.Plan{
@@ -98,7 +98,7 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 	}
 	r.Plan.Cause.Bound = bound
 	if len(r.Plan.Ops) > 0 {
-		r.compareRequests(c, o, req.Error != nil)
+		r.compareRequests(c, originals, req.Error != nil)
 	}
 	return r, nil
 }
@@ -107,7 +107,7 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 // request before has no block of its record and no block with its content, since records may move. If the request
 // before is refused, according to mend or an error, blocks of messages that the plan completes or creates do not count.
 // If the agent makes no request, no block counts.
-func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
+func (r *Result) compareRequests(c *Case, originals originalRefs, hasError bool) {
 	before, refused := sentBlocks(c)
 	after, _ := sentBlocks(r.After)
 	r.SentBefore, r.SentAfter = len(before), len(after)
@@ -119,7 +119,7 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 		completed[op.Ref.Message] = op.Ref.Message != "" && (hasError || len(refused) > 0)
 	}
 	after = slices.DeleteFunc(after, func(b *request.Block) bool {
-		return sent[o.first(b.Ref())] || completed[b.Ref().Message]
+		return sent[originals.first(b.Ref())] || completed[b.Ref().Message]
 	})
 	if len(after) == 0 || slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < 0 }) {
 		return
@@ -188,10 +188,10 @@ const maxPasses = 8
 // those without a fix. A repaired session may be sent differently, such as with thinking, and then have other
 // findings. An error names one place in one request, so the first pass fixes it, and later passes fix all broken
 // findings.
-func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out asideItems) {
+func repeatUntilStable(c *Case, originals originalRefs, req Request) (t *search, fixed, failed []Diagnosis, out asideItems) {
 	rest := req
 	rest.Error = nil
-	t = fixRequested(c, o, req)
+	t = fixRequested(c, originals, req)
 	fixed, out = t.fixed, t.leftOut
 	if req.Error != nil {
 		failed = t.failed
@@ -200,7 +200,7 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 		if !t.changed && (i > 0 || req.Error == nil) {
 			break
 		}
-		t = fixRequested(t.c.Reset(), o, rest)
+		t = fixRequested(t.c.Reset(), originals, rest)
 		fixed, out = append(fixed, t.fixed...), append(out, t.leftOut...)
 	}
 	gone := map[key]bool{}
@@ -210,28 +210,28 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
 	left := map[key]bool{} // another fix may have caused a finding again
 	for _, f := range t.findings.list {
-		left[f.keyAt(o.first(f.Ref))] = true
+		left[f.keyAt(originals.first(f.Ref))] = true
 	}
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed, out
 }
 
-func fixRequested(c *Case, o origin, req Request) *search {
+func fixRequested(c *Case, originals originalRefs, req Request) *search {
 	switch {
 	case req.Error != nil:
-		return fixError(c, o, req)
+		return fixError(c, originals, req)
 	case req.Restore:
-		return req.search(c, o, func(f Finding) bool { return f.Class == HiddenSession })
+		return req.search(c, originals, func(f Finding) bool { return f.Class == HiddenSession })
 	case len(req.Classes) > 0:
-		return req.search(c, o, func(f Finding) bool { return slices.Contains(req.Classes, f.Class) })
+		return req.search(c, originals, func(f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}
-	return req.search(c, o, func(f Finding) bool {
+	return req.search(c, originals, func(f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
 	})
 }
 
 // search fixes the wanted findings, and sets the rest aside if requested.
-func (r *Request) search(c *Case, o origin, w filter) *search {
-	t := newSearch(c, o, w, r.Unattended)
+func (r *Request) search(c *Case, originals originalRefs, w filter) *search {
+	t := newSearch(c, originals, w, r.Unattended)
 	if r.SetAside && !r.Unattended && len(t.failed) > 0 {
 		t = t.setAside()
 	}
@@ -240,7 +240,7 @@ func (r *Request) search(c *Case, o origin, w filter) *search {
 
 // fixError fixes the findings of the API error's kind: those at the record that the error names, or all of them if All
 // is set or that record has none.
-func fixError(c *Case, o origin, req Request) *search {
+func fixError(c *Case, originals originalRefs, req Request) *search {
 	e := *req.Error
 	c = c.WithError(e)
 	kind := sameKind(c, e)
@@ -250,12 +250,12 @@ func fixError(c *Case, o origin, req Request) *search {
 		for _, f := range found {
 			named[f.key()] = selects(f)
 		}
-		t := req.search(c, o, func(f Finding) bool { return named[f.keyAt(o.first(f.Ref))] })
+		t := req.search(c, originals, func(f Finding) bool { return named[f.keyAt(originals.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {
 			return t
 		}
 	}
-	return req.search(c, o, kind)
+	return req.search(c, originals, kind)
 }
 
 // sameKind selects the findings of the error's rule; if there are none, those of its class.
@@ -268,13 +268,13 @@ func sameKind(c *Case, e APIError) filter {
 }
 
 // suspects returns the findings of the error's kind, which may be its cause.
-func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
+func suspects(c *Case, originals originalRefs, e APIError) (ds []Diagnosis) {
 	c = c.WithError(e)
 	for _, f := range c.Findings().All() {
 		if f.Class != e.Class || !engineRules()[f.Code].Asked {
 			continue
 		}
-		d := describe(c, o, f)
+		d := describe(c, originals, f)
 		d.WhyNot = ""
 		ds = append(ds, d)
 	}

@@ -4,17 +4,18 @@ import "mend/change"
 
 // judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, if it
 // changed content that mend does not know, or if it breaks an open tool loop. The trials of one message hold or fail
-// together, and so do all whole fixes. sure is false if only some of them may have failed.
+// together; with [Fix.Whole], all trials do. sure is false if some of the returned trials may hold alone: the caller
+// then tries them in smaller groups.
 //
 // together means that findings caused by the trials were fixed, too, if possible.
-func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
+func (s *search) judge(trials []*trial, res trialResult, together bool) (bad []*trial, sure bool) {
 	whole := trials[0].fix.Whole
 	tried := map[string]int{} // trials in each message
 	for _, tr := range trials {
 		tried[tr.Ref.Message]++
 	}
-	failed, all := map[string]bool{}, false
-	for _, p := range s.newPlaces(o, whole, together) {
+	failed, all := map[string]bool{}, false // the messages whose trials failed; all: every trial failed
+	for _, p := range s.newPlaces(res, whole, together) {
 		mayCause := whole || tried[p.message] > 0
 		if mayCause || !s.findings.mayHide(p) {
 			failed[p.message] = true
@@ -22,13 +23,13 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 		}
 	}
 	for _, f := range s.findings.list {
-		if f.Unknown && s.isGone(f, o) {
+		if f.Unknown && s.isGone(f, res) {
 			failed[f.Ref.Message], all = true, all || whole || tried[f.Ref.Message] == 0
 		}
 	}
-	moved := s.movedPlaces(o)
+	moved := s.movedPlaces(res)
 	for _, tr := range trials {
-		if !s.isFixed(tr.Finding, o, moved) {
+		if !s.isFixed(tr.Finding, res, moved) {
 			failed[tr.Ref.Message] = true
 			all = all || whole
 		}
@@ -37,15 +38,15 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 	for _, tr := range trials {
 		id := tr.Ref.Message
 		if _, ok := breaks[id]; !ok {
-			breaks[id] = !whole && s.breaksLoop(messageRef(tr.Ref), o)
+			breaks[id] = !whole && s.breaksLoop(messageRef(tr.Ref), res)
 		}
 		if tr.breaksLoop = tr.breaksLoop || breaks[id]; tr.breaksLoop {
 			failed[tr.Ref.Message] = true
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}
 	}
-	// the problem moved to another record
-	if s.aside && countOf(o.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) {
+	// Setting records aside only moved the finding to another record.
+	if s.aside && countOf(res.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) {
 		all = true
 	}
 	sure = true
@@ -69,30 +70,30 @@ func countOf(c *Case, code string) (n int) {
 }
 
 // isGone reports whether the finding is gone at its record, including under a new ref of the record.
-func (s *search) isGone(f Finding, o outcome) bool {
-	left := o.c.Findings()
+func (s *search) isGone(f Finding, res trialResult) bool {
+	left := res.c.Findings()
 	if left.has(f.key()) {
 		return false
 	}
-	ref, renamed := o.to[f.Ref]
+	ref, renamed := res.to[f.Ref]
 	return !renamed || !left.has(f.keyAt(ref))
 }
 
 // isFixed reports whether the finding is gone at its record, including under a new ref of the record. moved is the
 // result of [search.movedPlaces].
-func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
-	if !s.isGone(f, o) {
+func (s *search) isFixed(f Finding, res trialResult, moved map[place]bool) bool {
+	if !s.isGone(f, res) {
 		return false
 	}
-	_, renamed := o.to[f.Ref]
-	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
+	_, renamed := res.to[f.Ref]
+	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || res.refs.has(f.Ref)
 }
 
 // movedPlaces returns the places of new findings, except at parts that existed before: a part may have moved together
 // with its problem.
-func (s *search) movedPlaces(o outcome) map[place]bool {
+func (s *search) movedPlaces(res trialResult) map[place]bool {
 	places := map[place]bool{}
-	for _, f := range o.c.Findings().list {
+	for _, f := range res.c.Findings().list {
 		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.refs.has(f.Ref)) {
 			places[place{f.Code, f.Ref.Message, InUse}] = true
 		}
@@ -102,10 +103,10 @@ func (s *search) movedPlaces(o outcome) map[place]bool {
 
 // newPlaces returns the places with more findings than before. For whole fixes it compares the sums over all messages.
 // Findings that may have been hidden before are new only in the setting in use.
-func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
-	before, after := s.findings.counts, o.c.Findings().counts
-	if whole || len(o.to) > 0 {
-		before, after = countByMessage(before, nil, whole), countByMessage(after, o.to, whole)
+func (s *search) newPlaces(res trialResult, whole, together bool) (all []place) {
+	before, after := s.findings.counts, res.c.Findings().counts
+	if whole || len(res.to) > 0 {
+		before, after = countByMessage(before, nil, whole), countByMessage(after, res.to, whole)
 	}
 	for p, n := range after {
 		old := before[p]

@@ -13,40 +13,40 @@ import (
 
 // A search looks for fixes of a session's findings on a copy. It applies the next fix of all findings of one
 // rule and examines the copy once. Only fixes that hold stay ([search.judge]); if it is unknown which ones
-// fail, each half is tried. So the cost is a few examinations, however many findings there are.
+// fail, each half of them is tried. So a session is examined only a few times, however many findings it has.
 type search struct {
 	fixed, failed []Diagnosis // with the refs of the original session
 	changed       bool        // a fix was kept
 
-	c        *Case // with the fixes kept so far
-	refs     *refSet
-	findings *Findings
-	filter   filter
-	depth    int  // of nested searches for fixes of caused findings, including this one
-	lossless bool // only fixes that lose nothing are tried
-	auto     bool // only fixes of findings with the tier [Auto] are tried
-	aside    bool // findings are set aside, see [search.setAside]
-	leftOut  asideItems
-	origin   origin
-	original map[key]Diagnosis     // of the findings that the first fixes left; nil before a fix is kept
-	tried    map[key]int           // number of failed attempts, or noMore
-	reasons  map[key]*RefusalError // why the last of them failed
-	refused  string                // why fixes of several messages are not tried
-	examined *int                  // how many outcomes were examined, including those of nested searches
+	c         *Case // with the fixes kept so far
+	refs      *refSet
+	findings  *Findings
+	filter    filter
+	depth     int  // of nested searches for fixes of caused findings, including this one
+	lossless  bool // only fixes that lose nothing are tried
+	auto      bool // only fixes of findings with the tier [Auto] are tried
+	aside     bool // findings are set aside, see [search.setAside]
+	leftOut   asideItems
+	originals originalRefs
+	original  map[key]Diagnosis     // of the findings that the first fixes left; nil before a fix is kept
+	tried     map[key]int           // number of failed attempts, or noMore
+	reasons   map[key]*RefusalError // why the last of them failed
+	refused   string                // why fixes of several messages are not tried
+	examined  *int                  // how many outcomes were examined, including those of nested searches
 }
 
-// maxExamined limits the outcomes that a search examines, so that its cost grows with the session and not with the
+// maxExamined limits the drafts that a search examines, so that its cost grows with the session and not with the
 // square of its findings. No session of the agents' tests needs 50.
 const maxExamined = 300
 
 // A filter reports whether a finding should be fixed.
 type filter func(Finding) bool
 
-// An origin maps the refs of records with new ids to their original refs.
-type origin map[change.Ref]change.Ref
+// An originalRefs maps the refs of records with new ids to their original refs.
+type originalRefs map[change.Ref]change.Ref
 
 // first returns the original ref of a record.
-func (o origin) first(ref change.Ref) change.Ref {
+func (o originalRefs) first(ref change.Ref) change.Ref {
 	if original, ok := o[ref]; ok {
 		return original
 	}
@@ -57,11 +57,12 @@ func (o origin) first(ref change.Ref) change.Ref {
 const noMore = 1 << 20
 
 // newSearch runs a search that fixes the wanted findings; with auto only those with the tier [Auto]. It adds the refs
-// of records that fixes rename to o.
-func newSearch(c *Case, o origin, w filter, auto bool) *search {
-	return (&search{c: c, filter: w, origin: o, auto: auto}).run()
+// of records that fixes rename to originals.
+func newSearch(c *Case, originals originalRefs, w filter, auto bool) *search {
+	return (&search{c: c, filter: w, originals: originals, auto: auto}).run()
 }
 
+// run tries fixes until none is left, and then explains for each remaining finding why it was not fixed.
 func (s *search) run() *search {
 	s.refs, s.findings = &refSet{c: s.c}, s.c.Findings()
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
@@ -73,7 +74,7 @@ func (s *search) run() *search {
 		}
 		s.try(group, n)
 	}
-	why, way, can := whyNone, "", map[key]bool(nil)
+	why, advice, canSetAside := whyNone, "", map[key]bool(nil)
 	if *s.examined >= maxExamined {
 		why = fmt.Sprintf("mend stopped after %d attempts. Repair what it found, then run it again.", maxExamined)
 	}
@@ -84,16 +85,16 @@ func (s *search) run() *search {
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
 		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, why)
 		if f.Severity <= Latent && s.depth == 0 && !r.Helps && d.WhyNot != s.refused {
-			if can == nil {
-				can = s.canSetAside()
+			if canSetAside == nil {
+				canSetAside = s.canSetAside()
 			}
 			// Without the error, the command would not find what only an error reveals.
-			switch d.CanSetAside = can[f.key()] && !s.c.Rules.Fault(s.c, f).Rule.Asked; {
+			switch d.CanSetAside = canSetAside[f.key()] && !s.c.Rules.Fault(s.c, f).Rule.Asked; {
 			case d.CanSetAside:
 				d.WhyNot += asideAdvice(d)
 			case f.Severity == Broken:
-				way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
-				d.WhyNot += way
+				advice = cmp.Or(advice, s.forkAdvice(), " Continue in a new session.")
+				d.WhyNot += advice
 			}
 		}
 		s.failed = append(s.failed, d)
@@ -118,9 +119,9 @@ func (s *search) next() (group []Finding, n int) {
 }
 
 // describe returns the diagnosis of a finding with its original ref.
-func describe(c *Case, o origin, f Finding) Diagnosis {
+func describe(c *Case, originals originalRefs, f Finding) Diagnosis {
 	d := c.Describe(f)
-	d.Ref, d.finding = o.first(d.Ref), f.keyAt(o.first(f.Ref))
+	d.Ref, d.finding = originals.first(d.Ref), f.keyAt(originals.first(f.Ref))
 	return d
 }
 
@@ -154,8 +155,8 @@ func attempts(fixes []Fix) (all []attempt) {
 	return all
 }
 
-// An outcome is the result of trials.
-type outcome struct {
+// A trialResult is the session after the fixes of some trials.
+type trialResult struct {
 	c    *Case
 	refs *refSet
 	to   map[change.Ref]change.Ref // the new refs of renamed records, by old ref
@@ -194,19 +195,19 @@ func (r *refSet) make() {
 
 // try makes attempt number n for the findings and keeps the fixes that hold.
 func (s *search) try(group []Finding, n int) {
-	trials, o := s.apply(group, n)
+	trials, res := s.apply(group, n)
 	if len(trials) == 0 {
 		return
 	}
-	bad, sure := s.judge(trials, o, false)
+	bad, sure := s.judge(trials, res, false)
 	if len(bad) == len(trials) && trials[0].together && s.depth < maxDepth {
-		o = s.fixCaused(trials, o)
-		bad, sure = s.judge(trials, o, true)
+		res = s.fixCaused(trials, res)
+		bad, sure = s.judge(trials, res, true)
 	}
 	good := slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
 	switch {
 	case len(bad) == 0:
-		s.keep(s.spoilLeast(trials, o, n))
+		s.keep(s.spoilLeast(trials, res, n))
 	case len(good) > 0:
 		s.try(findingsOf(good), n)
 		s.try(findingsOf(bad), n)
@@ -242,10 +243,10 @@ func halves(trials []*trial) (first, rest []*trial) {
 	return first, rest
 }
 
-// fixCaused fixes new findings of the outcome. If the trials lose nothing, these fixes must not lose anything.
-func (s *search) fixCaused(trials []*trial, o outcome) outcome {
-	originals := origin{} // old refs of renamed records, by new ref
-	for old, ref := range o.to {
+// fixCaused fixes the findings that the trials caused. If the trials lose nothing, these fixes must not lose anything.
+func (s *search) fixCaused(trials []*trial, res trialResult) trialResult {
+	originals := originalRefs{} // old refs of renamed records, by new ref
+	for old, ref := range res.to {
 		originals[ref] = old
 	}
 	caused := func(f Finding) bool {
@@ -257,16 +258,17 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
 	sub := &search{
-		c: o.c, filter: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto, examined: s.examined,
+		c: res.c, filter: caused, originals: originals, depth: s.depth + 1,
+		lossless: lossless, auto: s.auto, examined: s.examined,
 	}
 	sub.run()
-	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
+	res = trialResult{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for ref, old := range originals {
-		if o.refs.has(ref) {
-			o.to[old] = ref
+		if res.refs.has(ref) {
+			res.to[old] = ref
 		}
 	}
-	return o
+	return res
 }
 
 func findingsOf(trials []*trial) (fs []Finding) {
@@ -279,9 +281,9 @@ func findingsOf(trials []*trial) (fs []Finding) {
 // apply applies attempt number n to as many of the findings as one draft allows: one per message, or all in a
 // message that share a fix. A fix that changes more than its message is applied alone, or with others that
 // move or remove messages.
-func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
+func (s *search) apply(group []Finding, n int) (trials []*trial, res trialResult) {
 	if *s.examined >= maxExamined {
-		return nil, o
+		return nil, res
 	}
 	d := s.c.Draft()
 	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
@@ -311,13 +313,13 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	}
 	if len(trials) > 0 {
 		*s.examined++
-		o.c = d.Case()
-		o.refs = &refSet{c: o.c}
+		res.c = d.Case()
+		res.refs = &refSet{c: res.c}
 		if s.c.Renamed != nil {
-			o.to = s.c.Renamed(s.c.State, o.c.State)
+			res.to = s.c.Renamed(s.c.State, res.c.State)
 		}
 	}
-	return trials, o
+	return trials, res
 }
 
 // isCompatible reports whether both attempts can be made in one draft.
@@ -378,12 +380,12 @@ func join(a, b string) string {
 }
 
 // keep makes the fixes of the trials final.
-func (s *search) keep(trials []*trial, o outcome) {
+func (s *search) keep(trials []*trial, res trialResult) {
 	own := map[string]*trial{}
 	for _, tr := range trials {
 		own[tr.Ref.Message] = tr
 	}
-	for _, d := range o.also {
+	for _, d := range res.also {
 		tr := cmp.Or(own[d.Ref.Message], trials[0])
 		tr.fix.Text = join(tr.fix.Text, d.Fix)
 		tr.fix.Loses = join(tr.fix.Loses, d.Loses)
@@ -391,27 +393,27 @@ func (s *search) keep(trials []*trial, o outcome) {
 	for _, tr := range trials {
 		s.leftOut = append(s.leftOut, tr.fix.aside...)
 	}
-	fix, moved, first := describeFixed(trials), s.movedPlaces(o), s.original == nil
+	fix, moved, first := describeFixed(trials), s.movedPlaces(res), s.original == nil
 	if first {
 		s.original = map[key]Diagnosis{}
 	}
 	for _, f := range s.findings.list {
 		switch {
-		case s.isFixed(f, o, moved):
+		case s.isFixed(f, res, moved):
 			s.fixed = append(s.fixed, fix(f, s.originalDiagnosis(f)))
 		case first:
-			s.original[f.key()] = describe(s.c, s.origin, f)
+			s.original[f.key()] = describe(s.c, s.originals, f)
 		}
 	}
-	for _, d := range o.also {
-		d.Ref, d.finding.ref = s.origin.first(d.Ref), s.origin.first(d.finding.ref)
+	for _, d := range res.also {
+		d.Ref, d.finding.ref = s.originals.first(d.Ref), s.originals.first(d.finding.ref)
 		s.fixed = append(s.fixed, d)
 	}
-	previous := maps.Clone(s.origin)
-	for earlier, ref := range o.to {
-		s.origin[ref] = previous.first(earlier)
+	previous := maps.Clone(s.originals)
+	for earlier, ref := range res.to {
+		s.originals[ref] = previous.first(earlier)
 	}
-	s.c, s.refs, s.findings, s.changed = o.c, o.refs, o.c.Findings(), true
+	s.c, s.refs, s.findings, s.changed = res.c, res.refs, res.c.Findings(), true
 	clear(s.tried) // attempts that failed before may hold now
 }
 
@@ -443,7 +445,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 	if d, ok := s.original[f.key()]; ok {
 		return d
 	}
-	return describe(s.c, s.origin, f)
+	return describe(s.c, s.originals, f)
 }
 
 const whyNone = "mend knows no change that fixes this without breaking something else."
