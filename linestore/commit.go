@@ -220,6 +220,9 @@ func (tx *transaction) exchange(d *safedir.Dir, staged copyName) error {
 
 // finishExchange makes the exchange durable, and then carries over lines appended to the old transcript, now the staged
 // file, until no more come or after maxRounds.
+//
+// If the sync fails, Settle calls finishExchange again. A second sync proves nothing about the content of a file, see
+// [atomicfile.Barrier], but here it only has to write the two names: Prepare has made the content durable.
 func (tx *transaction) finishExchange(d *safedir.Dir, staged copyName) error {
 	if err := tx.sync(nil, path.Dir(tx.path), d.Path); err != nil {
 		return err

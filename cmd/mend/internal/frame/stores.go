@@ -160,11 +160,11 @@ func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.
 // prepare prepares a store for a verb. A verb that writes first recovers the changes that a crash interrupted; for any
 // other verb they are only reported. It returns whether it recovered any.
 func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovered bool, _ error) {
-	if garbage := 200; os.Getenv("GOGC") == "" { // a scan needs little memory
+	if gcPercent := 200; os.Getenv("GOGC") == "" { // a scan needs little memory
 		if write {
-			garbage = 10 // a write saves memory rather than time
+			gcPercent = 10 // a write saves memory rather than time
 		}
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	if v := env.Opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
 		return false, Usagef("--agent-version %s: want a version such as 1.1.53", v)

@@ -322,14 +322,14 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) (failed error) {
 			return ctx.Err()
 		}
 	}
-	most := int64(0)
+	maxSize := int64(0)
 	switch {
 	case r.named: // the file as a whole is checked before the change
-		most = 1
+		maxSize = 1
 	case len(heads) == 0: // like scan if nothing needs a repair
-		most = frame.LargestChecked
+		maxSize = frame.LargestChecked
 	}
-	if err := frame.CheckFile(ctx, env.Terminal, c, most); err != nil {
+	if err := frame.CheckFile(ctx, env.Terminal, c, maxSize); err != nil {
 		return err
 	}
 	bar := env.Progress(len(heads), "planning")
@@ -473,11 +473,11 @@ func (r *repairRun) finish(left error) error {
 		return r.end(left)
 	}
 	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
-		left := !r.named && !r.flags.DryRun && p.Head.Base != "" && len(p.Result.Plan.Ops) == 0
-		if left {
+		isFork := !r.named && !r.flags.DryRun && p.Head.Base != "" && len(p.Result.Plan.Ops) == 0
+		if isFork { // planned again when its base is repaired
 			r.forks = append(r.forks, p)
 		}
-		return left
+		return isFork
 	})
 	r.One, r.stays = len(todo) == 1, map[sessionKey]bool{}
 	err := r.Run(r.flags.WriteFlags, frame.Job{
