@@ -91,7 +91,7 @@ type Severity uint8
 // The severities, worst first.
 const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
-	Latent                     // only in another version or setting, or the agent wrongly shows the session as running
+	Latent                     // works, but fails if continued in another way, or is shown wrongly
 	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
 	Note                       // untidy
 )

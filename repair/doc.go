@@ -35,6 +35,6 @@
 // plan, for its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
 //
 // [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] ("at risk"
-// on the screen) means the same in another setting; [Lost] means that content is missing, and the agent does not report
-// it; a [Note] is harmless.
+// on the screen) means the same if the session is continued in another way, or that the agent shows it wrongly; [Lost]
+// means that content is missing, and the agent does not report it; a [Note] is harmless.
 package repair

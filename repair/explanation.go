@@ -93,9 +93,9 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend fix repairs it.",
 	},
 	Latent: {
-		Meaning: "It works now, but would break if you continued it in another way, such as with another model; " +
-			"or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the " +
-			"agent, or thinking switched on or off, would break.",
+		Meaning: "It works now, but would break if you continued it in another way, such as with another model or " +
+			"command; or the agent shows it as running, or only in part. `mend scan --at-risk` also lists what another " +
+			"version of the agent, or thinking switched on or off, would break.",
 		Fix: "mend fix --at-risk repairs it.",
 	},
 	Lost: {

@@ -25,7 +25,7 @@ import (
 
 var (
 	version = flag.String("claude", fixture.Versions[0], "the version of Claude Code to run")
-	update  = flag.Bool("update", false, "write internal/test/claude/outcomes.tsv")
+	update  = flag.Bool("update", false, "write internal/test/claude/effects.tsv")
 )
 
 const prompt = "one more"
@@ -78,7 +78,7 @@ func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Store {
 func TestRealDamages(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}
-	now, mu := map[string]fixture.Outcome{}, sync.Mutex{}
+	now, mu := map[string]fixture.Effect{}, sync.Mutex{}
 	for _, d := range fixture.Damages {
 		if testing.Short() && !fixture.Everyday(d.Name) {
 			continue
@@ -103,13 +103,13 @@ func TestRealDamages(t *testing.T) {
 		if !*update {
 			return
 		}
-		if err := os.WriteFile("../../internal/test/claude/outcomes.tsv", []byte(fixture.FormatOutcomes(*version, now)), 0o644); err != nil {
+		if err := os.WriteFile("../../internal/test/claude/effects.tsv", []byte(fixture.FormatEffects(*version, now)), 0o644); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) (o fixture.Outcome) {
+func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) (o fixture.Effect) {
 	data := d.Broken()
 	h := fixture.NewHome(t, cmd)
 	h.Put(fixture.Session, data)

@@ -40,7 +40,7 @@ type commonAnswer struct {
 	Command       string              `json:"command"`       // the command that answers
 	Error         *frame.ErrorAnswer  `json:"error,omitempty"`
 	Skipped       []frame.ErrorAnswer `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
-	Failed        []frame.FailedJSON  `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
+	Failed        []frame.FailedJSON  `json:"failed,omitempty"`    // of verbs that change several sessions: those that failed; unchanged unless the error is pending or conflict
 	Conflicts     []any               `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
 	Help          string              `json:"help,omitempty"`      // the text of --help
 }

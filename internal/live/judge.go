@@ -33,7 +33,7 @@ type Situation struct {
 	Question Question // the question whose answer the agent waits for
 }
 
-// A Verdict is the outcome of judging a session.
+// A Verdict is the result of judging a session.
 type Verdict struct {
 	Entry string            // the id of the repair; "" if nothing was changed
 	Worst *repair.Diagnosis // the worst damage, with the cause [Stored]

@@ -92,7 +92,7 @@ func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[stri
 	return n
 }
 
-// A Kept is the outcome of copying one session.
+// A Kept is the result of copying one session.
 type Kept struct {
 	Session change.Head
 	Saved   keep.Saved

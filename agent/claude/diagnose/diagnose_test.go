@@ -127,7 +127,7 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-func testDamage(t *testing.T, d claude.Damage, version string, o claude.Outcome) {
+func testDamage(t *testing.T, d claude.Damage, version string, o claude.Effect) {
 	data := d.Broken()
 	c := caseOn(version, data)
 	var rules []string

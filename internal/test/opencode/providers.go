@@ -170,7 +170,7 @@ func freshAnswer(n int, r endpoint.Request) endpoint.Content {
 // ConfigHome returns the directory of the program's settings: its XDG_CONFIG_HOME.
 func (p *ProviderRunner) ConfigHome() string { return p.home.path(".config") }
 
-// A ProviderResult is the outcome of a prompt.
+// A ProviderResult is the result of a prompt.
 type ProviderResult struct {
 	Verdict string // Alive, Dead, damage.Endless, damage.NoAnswer, or the first rule that the last request broke
 	Calls   []endpoint.Call

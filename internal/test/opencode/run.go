@@ -25,7 +25,7 @@ const (
 	Dead  = damage.Dead  // the program ended, or hung, before it sent one
 )
 
-// A Result is the outcome of a prompt.
+// A Result is the result of a prompt.
 type Result struct {
 	Verdict  string          // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
 	Session  string          // the session's id, "" if the program did not print it

@@ -47,8 +47,9 @@ SESSION is an id, the start of one, a title or a part of it, . for the newest se
 this folder, or @ for the newest of all.
 
   broken   unusable now: the provider refuses it, or the agent crashes on it
-  at risk  works, but is shown as still running, or would break later; with --at-risk also
-           what would break with another version, or if thinking is switched on or off
+  at risk  works, but would break if continued in another way, or is shown as running or only
+           in part; with --at-risk also what another version, or thinking switched on or off,
+           would break
   lost     works, but a prompt, an answer or a result is missing or cannot be read
   note     harmless
 

@@ -1,28 +1,28 @@
 package claude
 
 import (
-	_ "embed" // the outcomes
+	_ "embed" // the effects
 	"fmt"
 	"strings"
 
 	"golang.org/x/mod/semver"
 )
 
-// An Outcome is the effect of a damage on a version of Claude Code.
-type Outcome struct {
+// An Effect is what a damage does to a session on a version of Claude Code.
+type Effect struct {
 	Before  int    // number of blocks sent with the damage, even if the request is refused
 	Refused bool   // there is no answer
 	Rule    string // the code of the first finding; "" if this version lives with the damage
 	After   int    // number of blocks sent after the repair
 }
 
-//go:embed outcomes.tsv
-var outcomes string
+//go:embed effects.tsv
+var effects string
 
-// On returns the outcome of the damage on a version, or on the known one of the same series. ok is false if
+// On returns the effect of the damage on a version, or on the known one of the same series. ok is false if
 // it is unknown. TestRealDamages of package agent/claude records it.
-func (d Damage) On(version string) (o Outcome, ok bool) {
-	for line := range strings.Lines(outcomes) {
+func (d Damage) On(version string) (o Effect, ok bool) {
+	for line := range strings.Lines(effects) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if f[0] != d.Name || semver.MajorMinor("v"+f[1]) != semver.MajorMinor("v"+version) {
 			continue
@@ -37,8 +37,8 @@ func (d Damage) On(version string) (o Outcome, ok bool) {
 	return o, false
 }
 
-// FormatOutcomes returns the text of all outcomes, with new outcomes on one version.
-func FormatOutcomes(version string, now map[string]Outcome) string {
+// FormatEffects returns the text of all effects, with new effects on one version.
+func FormatEffects(version string, now map[string]Effect) string {
 	var b strings.Builder
 	for _, d := range Damages {
 		for _, v := range Versions {
