@@ -42,7 +42,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 		if n == 0 && jsonedit.IsForeign(one.Plain) {
 			c.Unread = append(c.Unread, "the rollout: "+jsonedit.Foreign)
 		}
-		if one.Torn {
+		if one.Partial {
 			c.Unread = append(c.Unread, "the end of the compressed rollout")
 		}
 	}

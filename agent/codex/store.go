@@ -110,8 +110,8 @@ func isRollout(e sessionfile.Entry) bool {
 	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
 }
 
-// unpack returns the content of a compressed rollout. torn means that it is damaged; data then ends before the damage.
-func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, err error) {
+// unpack returns the content of a compressed rollout. partial means that it is damaged; data then ends before the damage.
+func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, partial bool, err error) {
 	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {
 		return nil, false, err
@@ -119,11 +119,11 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 	defer r.Close()
 	most := min(s.Most, change.MaxText)
 	data, err = io.ReadAll(io.LimitReader(r, most+1))
-	torn = err != nil
+	partial = err != nil
 	if int64(len(data)) > most {
-		return nil, torn, fmt.Errorf("reading session %s: %w", ref.Session, &change.SizeError{Most: s.Most})
+		return nil, partial, fmt.Errorf("reading session %s: %w", ref.Session, &change.SizeError{Most: s.Most})
 	}
-	return data, torn, sessionfile.CheckLines(ref, data)
+	return data, partial, sessionfile.CheckLines(ref, data)
 }
 
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
@@ -161,10 +161,10 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	return h, nil
 }
 
-// row returns the row of a session in the index, nil for none. exists reports whether the rollout that the row names
-// exists, possibly compressed; same reports whether it is the session's own file, even under another path: a link may
+// row returns the row of a session in the index, nil for none. located reports whether the rollout that the row names
+// exists, possibly compressed; linked reports whether it is the session's own file, even under another path: a link may
 // have replaced a parent folder.
-func (s *store) row(head change.Head) (row *change.Record, exists, same bool) {
+func (s *store) row(head change.Head) (row *change.Record, located, linked bool) {
 	if row = s.rows()[head.ID]; row == nil {
 		return nil, false, false
 	}
@@ -173,10 +173,10 @@ func (s *store) row(head change.Head) (row *change.Record, exists, same bool) {
 	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
 	for _, p := range []string{at, at + rollout.Compressed} {
 		if info, lerr := os.Lstat(p); lerr == nil && info.Mode().IsRegular() {
-			exists, same = true, same || err == nil && os.SameFile(info, own)
+			located, linked = true, linked || err == nil && os.SameFile(info, own)
 		}
 	}
-	return row, exists, same
+	return row, located, linked
 }
 
 func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
@@ -236,7 +236,7 @@ func (s *store) decode(ref change.Ref, e safedir.Entry) (src rollout.Source, err
 		Record: change.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data, Root: s.ID().Root,
 	}
 	if ref != rollout.PlainRef(ref) {
-		src.Plain, src.Torn, err = s.unpack(ref, e.Data)
+		src.Plain, src.Partial, err = s.unpack(ref, e.Data)
 	}
 	return src, err
 }
@@ -263,7 +263,8 @@ func (s *store) otherRollouts(ctx context.Context, head change.Head) (all []chan
 	return all
 }
 
-// lineage returns the rollout that a fork begins with, the rollout that this one begins with, and so on. It ends before a rollout that does not exist. Codex finds them by the ids in the names of their files.
+// lineage returns the rollout that a fork begins with, the rollout that this one begins with, and so on, up to one that
+// does not exist. Codex finds them by the ids in the names of their files.
 func (s *store) lineage(fork change.Head) (all []change.Head) {
 	p, _ := rollout.PathOf(fork.Ref)
 	next, seen := []string{filepath.Join(s.ID().Root, p)}, map[string]bool{}
@@ -312,8 +313,8 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 
 // readStamped implements [sessionfile.Options].Stamped.
 func (s *store) readStamped(head change.Head) []byte {
-	row, exists, same := s.row(head)
-	b := fmt.Append([]byte(head.ID), exists, same)
+	row, located, linked := s.row(head)
+	b := fmt.Append([]byte(head.ID), located, linked)
 	for _, base := range s.lineage(head) {
 		b = fmt.Append(b, base.Ref)
 		if e, err := s.Stat(base.Ref); err == nil {

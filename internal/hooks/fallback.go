@@ -53,7 +53,7 @@ type fallbackState struct {
 
 	failed   []live.Model // since the user's newest prompt
 	attempts int          // changes since then
-	usedUp   bool         // the user has been told that no model is left
+	usedUp   bool         // a toast has reported that no model is left
 }
 
 // A fallbackPhase is a phase of a change of the model.
@@ -72,14 +72,14 @@ const maxPhase = 10 * time.Second
 type fallbackEvent struct {
 	kind    fallbackKind
 	at      time.Time
-	message live.Info       // of prompted, answered
-	err     json.RawMessage // of failed
-	text    string          // of retried: the reason
-	next    time.Time       // of retried: when the agent tries again
-	part    live.Part       // of worked
-	model   live.Model      // of asked: the model of the prompt
-	agent   string          // of asked
-	named   bool            // of asked: the prompt names the model; otherwise it is the previous prompt's
+	message live.Info       // of sawPrompt, sawAnswer
+	err     json.RawMessage // of sawError
+	text    string          // of sawRetry: the reason
+	next    time.Time       // of sawRetry: when the agent tries again
+	part    live.Part       // of sawActivity
+	model   live.Model      // of sawQuestion: the model of the prompt
+	agent   string          // of sawQuestion
+	named   bool            // of sawQuestion: the prompt names the model; otherwise it is the previous prompt's
 
 	cooling map[string]time.Time  // when models that failed can be used again, by [live.Model.Key]
 	known   func(live.Model) bool // whether the agent has a model; nil if unknown

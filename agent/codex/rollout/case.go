@@ -17,7 +17,7 @@ import (
 type Source struct {
 	change.Record        // the rollout, possibly compressed
 	Plain         []byte // the uncompressed rollout
-	Torn          bool   // the compressed rollout is damaged: Plain is only the beginning
+	Partial       bool   // the compressed rollout is damaged: Plain is only its beginning
 	Root          string // the folder of Codex
 	path          string // path of the rollout, below Root
 
@@ -86,6 +86,7 @@ func New(s Source) *repair.Case {
 	})
 }
 
+// newState returns the state with that content, and the violations of its next request.
 func newState(s Source, content content) *State {
 	c := &State{content: content, src: s}
 	if c.items = history(c.lines); c.needsBase() {

@@ -328,7 +328,7 @@ func (d *draft) dropCopy(b *request.Block) error {
 // from the newest settings when it rebuilds the index.
 func (c *State) WithFolder(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
-	if c.src.Torn || id != c.src.Ref.Session {
+	if c.src.Partial || id != c.src.Ref.Session {
 		return nil, fmt.Errorf("the rollout is cut short, or its first record cannot be read: "+
 			"repair the session first, with mend fix %s", c.src.Ref.Session)
 	}

@@ -36,7 +36,7 @@ func (c *State) Faults() (all []repair.Finding) {
 	default:
 		add("session-meta", "")
 	}
-	if c.src.Torn && len(c.items) > 0 {
+	if c.src.Partial && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
 	if code, id, why := c.forkFault(); code != "" {
@@ -53,12 +53,12 @@ func (c *State) Faults() (all []repair.Finding) {
 		add("ordinal-order", "")
 	}
 	last := c.compaction() // Codex reads no record before it
-	places, unknown := c.lineFaults(last)
+	numbers, unknown := c.lineFaults(last)
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
-		delete(places, "line-encoding")
+		delete(numbers, "line-encoding")
 	}
-	if len(places["line-shared"]) > 0 { // a fix makes lines of the other content: they are no new findings
+	if len(numbers["line-shared"]) > 0 { // a fix moves the rest to lines of their own, which do not count as new findings
 		for _, code := range []string{"line-scrap", "line-torn"} {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
@@ -67,7 +67,7 @@ func (c *State) Faults() (all []repair.Finding) {
 		"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap",
 		"meta-again", "encrypted-marker",
 	} {
-		if lines := places[code]; len(lines) > 0 {
+		if lines := numbers[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 			for i := range lines {
 				all[len(all)-1].Records = append(all[len(all)-1].Records, c.ref("line-"+lines[i]))
@@ -119,20 +119,20 @@ func (c *State) refusedBase(id, flags string) (session, why string) {
 func (c *State) baseSession(id string) (session string) {
 	for b := c.src.Base; b != nil; b = b.Base {
 		p, _ := PathOf(b.Ref)
-		if of, own := NameIDs(p); own == id {
-			session = of
+		if named, own := NameIDs(p); own == id {
+			session = named
 		}
 	}
 	return session
 }
 
 // lineFaults returns the numbers of the lines with a fault, by code, and the unknown types after line last.
-func (c *State) lineFaults(last int) (places map[string][]string, unknown []string) {
-	places = map[string][]string{}
+func (c *State) lineFaults(last int) (numbers map[string][]string, unknown []string) {
+	numbers = map[string][]string{}
 	for i := range c.lines {
 		l := &c.lines[i]
 		if code := l.fault(i > last); code != "" {
-			places[code] = append(places[code], strconv.Itoa(l.n))
+			numbers[code] = append(numbers[code], strconv.Itoa(l.n))
 		}
 		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
@@ -140,10 +140,10 @@ func (c *State) lineFaults(last int) (places map[string][]string, unknown []stri
 	}
 	for _, it := range c.items {
 		if it.isMarked() {
-			places["encrypted-marker"] = append(places["encrypted-marker"], strconv.Itoa(c.lines[it.at].n))
+			numbers["encrypted-marker"] = append(numbers["encrypted-marker"], strconv.Itoa(c.lines[it.at].n))
 		}
 	}
-	return places, unknown
+	return numbers, unknown
 }
 
 // newer returns "Codex" and the version that began the session, if that is newer than the known versions; otherwise
@@ -173,7 +173,7 @@ func (l *line) fault(current bool) string {
 		if current && isMissed(l.value.TextAt("type")) {
 			return "record-member"
 		}
-	case records(l.raw) != nil:
+	case splitRecords(l.raw) != nil:
 		return "line-shared"
 	case current && isPart(l.raw):
 		return "line-torn"
@@ -288,14 +288,15 @@ func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
 // isPart reports whether a line is part of a record without which the model lacks content. A line without the type of a
 // record counts as such a part only if it has the beginning of a record that ends before the type.
 func isPart(raw []byte) bool {
-	_, rest, torn := bytes.Cut(raw, begin)
-	return bytes.Contains(raw, []byte(`"response_item"`)) || torn && !bytes.Contains(rest, []byte(`"type":"`))
+	_, rest, begun := bytes.Cut(raw, begin)
+	return bytes.Contains(raw, []byte(`"response_item"`)) || begun && !bytes.Contains(rest, []byte(`"type":"`))
 }
 
 var begin = []byte(`{"timestamp":`)
 
-// records splits a line into parts, and returns them if one is a complete record that the model lacks; otherwise nil.
-func records(raw []byte) [][]byte {
+// splitRecords splits a line at each beginning of a record. It returns nil unless one of the parts is a complete record
+// that the model lacks.
+func splitRecords(raw []byte) [][]byte {
 	all := jsonedit.Split(raw, begin)
 	if len(all) < 2 || !slices.ContainsFunc(all, isWhole) {
 		return nil

@@ -55,7 +55,7 @@ func history(lines []line) (all []item) {
 			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 		case l.kind == "event_msg" && l.subtype == "thread_rolled_back":
 			n, _ := l.payload.Get("num_turns").Int()
-			all = rolledBack(all, n)
+			all = rollBack(all, n)
 		}
 	}
 	return pairCalls(all)
@@ -91,18 +91,18 @@ func replacementHistory(lines []line, at int) (all []item) {
 	former[""] = nil
 	first, previous, sub := 0, -1, 0
 	for v := range lines[at].payload.Get("replacement_history").Elements() {
-		origin := cmp.Or(former[v.TextAt("id")], &line{})
-		if !isFromModel(v) || origin.first != previous {
+		original := cmp.Or(former[v.TextAt("id")], &line{})
+		if !isFromModel(v) || original.first != previous {
 			first = sub
 		}
-		if previous = origin.first; !isFromModel(v) {
+		if previous = original.first; !isFromModel(v) {
 			previous = -1
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
 			all = append(all, item{
 				at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
-				index: (sub - first) * parts, typed: isPrompt(v), reasoned: origin.reasoned, interrupted: origin.interrupted,
+				index: (sub - first) * parts, typed: isPrompt(v), reasoned: original.reasoned, interrupted: original.interrupted,
 			})
 		}
 		sub++
@@ -110,7 +110,8 @@ func replacementHistory(lines []line, at int) (all []item) {
 	return all
 }
 
-func rolledBack(all []item, turns int64) []item {
+// rollBack removes the newest turns, each from its prompt on.
+func rollBack(all []item, turns int64) []item {
 	for i, it := range slices.Backward(all) {
 		if turns <= 0 {
 			break

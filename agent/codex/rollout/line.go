@@ -143,10 +143,10 @@ func isOlder(lines []line) bool {
 	}) && !slices.ContainsFunc(lines, func(l line) bool { return l.kind == "token_usage_record" })
 }
 
-// checkReasoning marks last, the newest item of the model if that is reasoning, if l shows that its response was
-// incomplete. The provider accepts that reasoning without a following item: Codex sends it again when it repeats a
-// request whose stream ended early. In older versions only the user's interruption shows. checkReasoning returns the
-// next last.
+// checkReasoning marks last as interrupted if l shows that its response was incomplete. last is the newest item of the
+// model, if that is reasoning. The provider accepts such reasoning without a following item: Codex sends it again when it
+// repeats a request whose stream ended early. In older versions only an interruption by the user shows it.
+// checkReasoning returns the next last.
 func (l *line) checkReasoning(last *line, lost, older bool) *line {
 	isItem := l.kind == "response_item" && isFromModel(l.payload)
 	switch {

@@ -171,7 +171,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A line holds a complete record, and Codex does not read it because of what is before or after it " +
 				"on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   sessionFix("Each record is put on a line of its own.", "", reread(records)),
+			Fixes:   sessionFix("Each record is put on a line of its own.", "", reread(splitRecords)),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
