@@ -228,22 +228,31 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// TestErrorIndex: the index in an error names the item that Codex sends there. The instructions are the first item, or
-// stored after the tools.
+// TestErrorIndex: the index in an error names the item that Codex sends there. Before the items of a session that a
+// classic model began it sends the instructions. A GPT-6 model gets the tools before them; where such a model began the
+// session, both are stored.
 func TestErrorIndex(t *testing.T) {
-	for _, tools := range []bool{false, true} {
+	for _, x := range []struct {
+		stored, sent bool // the tools
+		at           int
+	}{{false, false, 3}, {true, true, 3}, {false, true, 4}, {true, false, 4}} {
 		h := fixture.NewHome(t, "")
 		h.Damage(fixture.ByName("a good image"), fixture.Damage{Do: func(r *fixture.Rollout) {
-			if tools {
+			if x.stored {
 				r.Lines = slices.Insert(r.Lines, 2, []byte(`{"timestamp":"2026-11-22T15:51:04.500Z","ordinal":1,"type":"response_item","payload":{"type":"additional_tools","id":"at_1","role":"developer","tools":[]}}`))
+			}
+			for i, l := range r.Lines {
+				if x.sent && bytes.Contains(l, []byte(`"type":"turn_context"`)) {
+					r.Lines[i] = bytes.Replace(l, []byte(`"turn_id"`), []byte(`"comp_hash":"3000","turn_id"`), 1)
+				}
 			}
 		}})
 		c := open(t, h, t.TempDir())
-		for at, ops := range map[string]int{"3": 1, "4": 0} {
-			e := c.ParseAPIError([]byte("Invalid 'input[" + at + "].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type."))
+		for at, ops := range map[int]int{x.at: 1, 7 - x.at: 0} {
+			e := c.ParseAPIError(fmt.Appendf(nil, "Invalid 'input[%d].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type.", at))
 			r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{Error: &e})
 			if err != nil || len(r.Plan.Ops) != ops {
-				t.Errorf("with stored tools %t: the repair of item %s has %d ops, want %d; error %v", tools, at, len(r.Plan.Ops), ops, err)
+				t.Errorf("%+v: the repair of item %d has %d ops, want %d; error %v", x, at, len(r.Plan.Ops), ops, err)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/real"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 
@@ -92,4 +93,35 @@ func identities(items []string) (all []string) {
 		all = append(all, fmt.Sprint(kind, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Encrypted))
 	}
 	return all
+}
+
+// TestRealModels: mend predicts which items come first if a session changes between a classic and a GPT-6 model.
+func TestRealModels(t *testing.T) {
+	storetest.Long(t)
+	h := newHome(t)
+	prompts := 0
+	prompt := func(session, model string) fixture.Reply {
+		h.Write("config.toml", bytes.ReplaceAll(h.Config(), []byte("gpt-5-fake"), []byte(model)))
+		prompts++
+		return h.Prompt(session, fmt.Sprintf("prompt %d", prompts))
+	}
+	h.Write("config.toml", bytes.ReplaceAll(h.Config(), []byte("gpt-5-fake"), []byte("gpt-6.1-sol")))
+	begun, _ := h.Begin("first")
+	for _, session := range []string{testdata.CodexSession, begun} {
+		for _, model := range []string{"gpt-5-fake", "gpt-6.1-sol", "gpt-5-fake"} {
+			prompt(session, model)
+			c := open(t, h, t.TempDir())
+			head, err := c.Session(t.Context(), session)
+			must(t, err)
+			want, got := expectedItems(t, c, head), prompt(session, model)
+			if len(want) == 0 || len(want) != len(got.Items) || got.Fate() != "alive" {
+				t.Errorf("%s with %s is %s: %d items, want %d", session, model, got.Fate(), len(got.Items), len(want))
+			}
+			for i, item := range short(got.Items) { // the first may be the instructions
+				if i > 0 && i < len(want) && item[strings.Index(item, " "):] != want[i][strings.Index(want[i], " "):] {
+					t.Errorf("%s with %s: item %d is %s, want %s", session, model, i, item, want[i])
+				}
+			}
+		}
+	}
 }

@@ -37,10 +37,23 @@ func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{
 		Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}},
 	})
-	if len(all) > 0 && all[0].kind == "additional_tools" { // the instructions are the next item
+	switch stored := len(all) > 0 && all[0].kind == "additional_tools"; {
+	case !c.sendsTools(stored):
+	case stored: // the instructions are the next item
 		q.Turns = q.Turns[1:]
+	default:
+		q.Turns = slices.Insert(q.Turns, 0, request.Turn{Role: request.RoleSystem})
 	}
 	return q
+}
+
+// sendsTools reports whether Codex sends the tools as the first item, before the instructions: for the model of the
+// newest turn, and without a turn if they are stored there. In Codex 0.171.0 all models with this comp_hash get them so.
+func (c *State) sendsTools(stored bool) bool {
+	if i := lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }); i >= 0 {
+		return c.lines[i].payload.TextAt("comp_hash") == "3000"
+	}
+	return stored
 }
 
 // hasUnknown reports whether one of the lines has content that mend does not know.
