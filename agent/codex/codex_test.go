@@ -544,8 +544,10 @@ func TestMoveCompressed(t *testing.T) {
 		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
 			t.Errorf("the session is in %s, in %d rollouts", head.Directory, len(now)-1)
 		}
-		if n := strings.Count(files(t, h)[h.Rollout()], `"cwd":"`+to+`"`); n != 3 { // the first record, the newest turn and settings
-			t.Errorf("%d records name the new folder", n)
+		for text, want := range map[string]int{`"cwd":"` + to: 3, `"runtime_workspace_roots":["` + to: 2} { // the first record and the newest settings, and the newest turn
+			if n := strings.Count(files(t, h)[h.Rollout()], text+`"`); n != want {
+				t.Errorf("%d records have %s, want %d", n, text, want)
+			}
 		}
 		if got := predictFate(t, c, head); got != "alive" {
 			t.Errorf("after the move the session is %s", got)

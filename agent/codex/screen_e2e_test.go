@@ -3,8 +3,10 @@
 package codex_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,6 +68,45 @@ func TestRealScreen(t *testing.T) {
 	apply(t, c, r.Plan)
 	if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != "alive" {
 		t.Errorf("after the repair the session is %s: %s", r.Fate(), r.Output)
+	}
+}
+
+// TestRealMove: after a move the sandbox of Codex lets commands write to the new folder, not to the old one.
+func TestRealMove(t *testing.T) {
+	storetest.Long(t)
+	h := newHome(t)
+	before, after := h.In("before"), h.In("after")
+	must(t, os.MkdirAll(before.Work(), 0o755))
+	h.Write("config.toml", fmt.Appendf([]byte("sandbox_mode = \"workspace-write\"\n"), "%s\n[projects.%q]\ntrust_level = \"trusted\"\n", h.Config(), after.Work()))
+	out, err := before.Command(t.Context(), "exec", "--skip-git-repo-check", "begin here").CombinedOutput()
+	m := regexp.MustCompile(`session id: ([0-9a-f-]{36})`).FindSubmatch(out)
+	if err != nil || m == nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	must(t, os.Rename(before.Work(), after.Work()))
+	s, err := openStore(h)
+	must(t, err)
+	c := open(t, h, t.TempDir())
+	head, err := c.Session(t.Context(), string(m[1]))
+	must(t, err)
+	must(t, s.Move(t.Context(), []agent.Relocation{{Head: head, To: after.Work()}}, func(p change.Plan) error {
+		apply(t, c, p)
+		return nil
+	}))
+	keys := []string{"", "hello there", "\r"}
+	typed := func(shown string) (next string) {
+		if len(keys) > 0 && strings.Contains(shown, "begin here") {
+			next, keys = keys[0], keys[1:]
+		}
+		return next
+	}
+	sent := len(h.API.Calls())
+	shown, kill := after.ScreenType(typed, func(string) bool { return len(h.API.Calls()) > sent }, "resume", "--no-daemon", head.ID)
+	kill()
+	calls := h.API.Calls()
+	roots := regexp.MustCompile(`<workspace_roots><root>([^<]*)`).FindAllStringSubmatch(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(calls[len(calls)-1].Raw)), -1)
+	if len(roots) == 0 || roots[len(roots)-1][1] != after.Work() {
+		t.Errorf("the folders are %q:\n%s", roots, shown)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -325,7 +326,8 @@ func (d *draft) dropCopy(b *request.Block) error {
 }
 
 // WithFolder returns the session in another folder. Records of earlier turns keep the old folder. Codex takes the folder
-// from the newest settings when it rebuilds the index.
+// from the newest settings when it rebuilds the index, and from there also the folders that its sandbox lets commands
+// write to.
 func (c *State) WithFolder(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Partial || id != c.src.Ref.Session {
@@ -334,12 +336,30 @@ func (c *State) WithFolder(folder string) (*State, error) {
 	}
 	d := c.Edit().(*draft)
 	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {
-		_ = d.set(i, jsonedit.Quote(folder), "payload", "cwd") // both are objects
+		d.setFolder(i, folder, "payload")
 	}
 	hasSettings := func(l *line) bool { return l.payload.TextAt("thread_settings", "cwd") != "" }
 	if i := lastLine(c.lines, hasSettings); i >= 0 {
-		_ = d.set(i, jsonedit.Quote(folder), "payload", "thread_settings", "cwd") // it exists
+		d.setFolder(i, folder, "payload", "thread_settings")
 	}
 	d.setCol(change.TextCol("cwd", folder))
 	return d.State().(*State), nil
+}
+
+// setFolder sets the folder in an object of a line, and in its list of folders the same folder and those below it.
+func (d *draft) setFolder(i int, folder string, path ...string) {
+	const roots = "runtime_workspace_roots"
+	object := jsonedit.Parse(d.lines[i].raw)
+	for _, name := range path {
+		object = object.Get(name)
+	}
+	old, n := object.TextAt("cwd"), 0
+	for v := range object.Get(roots).Elements() {
+		root, _ := v.Text()
+		if rest, ok := strings.CutPrefix(root, old); ok && old != "" && (rest == "" || rest[0] == '/') {
+			_ = d.set(i, jsonedit.Quote(folder+rest), append(slices.Clone(path), roots, strconv.Itoa(n))...) // it exists
+		}
+		n++
+	}
+	_ = d.set(i, jsonedit.Quote(folder), append(slices.Clone(path), "cwd")...) // the path leads to an object
 }
