@@ -41,7 +41,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	if err != nil || !j.hasTable("event") {
 		return err
 	}
-	for _, e := range recordEvents {
+	for _, e := range recordEvents { // messages are complete when the parts follow
 		lost, err := j.lostIDs(e.table)
 		if err != nil {
 			return err
@@ -53,13 +53,29 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		rebuilt := map[string]bool{}
 		for _, id := range slices.Sorted(maps.Keys(states)) {
-			if err := j.rebuildRow(e.table, columns[e.table], id, lost[id], states[id]); err != nil {
+			rebuilt[id], err = j.rebuildRow(e.table, columns[e.table], id, lost[id], states[id])
+			if err != nil {
 				return err
 			}
 		}
+		t := j.table(e.table)
+		t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return rebuilt[r.Known["id"].Text()] })
 	}
 	return nil
+}
+
+// removedMessages returns the ids of the messages that OpenCode has removed. It removes their parts too, without an
+// event for each.
+func (j *salvageJob) removedMessages() (map[string]bool, error) {
+	const removed = `SELECT json_extract(data, '$.messageID') AS id FROM event
+		WHERE CASE WHEN type GLOB 'message.removed.*' THEN json_valid(data) END
+			AND NOT EXISTS (SELECT 1 FROM message WHERE message.id = json_extract(data, '$.messageID'))`
+	all := map[string]bool{}
+	err := j.db.Query(removed, nil, func(st *sqlite3.Stmt) error { all[st.ColumnText(0)] = true; return nil })
+	delete(all, "")
+	return all, err
 }
 
 // lostIDs returns the rowids of lost, refused and torn rows by id, 0 if unknown.
@@ -92,9 +108,17 @@ func (j *salvageJob) newestStates(
 	ctx context.Context, table, isState string, lost map[string]int64,
 ) (map[string]recordState, error) {
 	states, all := map[string]recordState{}, !j.table(table).Complete()
+	removed := map[string]bool{}
+	if table == "part" && j.hasTable("message") {
+		var err error
+		if removed, err = j.removedMessages(); err != nil {
+			return nil, err
+		}
+	}
 	query := `SELECT coalesce(json_extract(data, '$.info.id'), json_extract(data, '$.part.id'),
 			json_extract(data, '$.partID'), json_extract(data, '$.messageID')), rowid, seq,
-			coalesce(json_extract(data, '$.info.time.created'), json_extract(data, '$.time')), type GLOB '*.removed.*'
+			coalesce(json_extract(data, '$.info.time.created'), json_extract(data, '$.time')), type GLOB '*.removed.*',
+			json_extract(data, '$.part.messageID')
 		FROM event WHERE CASE WHEN ` + isState + ` THEN json_valid(data) END`
 	err := j.db.Query(query, nil, func(st *sqlite3.Stmt) error {
 		id := st.ColumnText(0)
@@ -108,7 +132,7 @@ func (j *salvageJob) newestStates(
 				s = earlier
 			}
 			s.created = created
-		case !isLost && !all:
+		case !isLost && !all, removed[st.ColumnText(5)]:
 			return nil
 		case !isLost:
 			if found, err := j.db.Has("SELECT 1 FROM "+table+" WHERE id = ?1", sqlite.Text(id)); found || err != nil {
@@ -122,14 +146,16 @@ func (j *salvageJob) newestStates(
 	return states, err
 }
 
-// rebuildRow writes a row from an event. If the database refuses the row, it stays lost. rowid is the lost row's, 0 if
-// unknown.
-func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid int64, s recordState) error {
+// rebuildRow writes a row from an event, and reports whether it did. If the database refuses the row, it stays lost.
+// rowid is the lost row's, 0 if unknown.
+func (j *salvageJob) rebuildRow(
+	table string, columns []string, id string, rowid int64, s recordState,
+) (written bool, err error) {
 	if s.removed {
-		return nil
+		return false, nil
 	}
 	var cols []change.Col
-	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", []sqlite.Value{sqlite.Int(s.rowid)}, func(st *sqlite3.Stmt) error {
+	err = j.db.Query("SELECT data FROM event WHERE rowid = ?1", []sqlite.Value{sqlite.Int(s.rowid)}, func(st *sqlite3.Stmt) error {
 		event := jsonedit.Parse(bytes.Clone(st.ColumnRawText(0)))
 		updated, _ := event.Get("time").Int()
 		switch table {
@@ -143,13 +169,13 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 		return nil
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	names, marks, args := []string{}, []string{}, []sqlite.Value{}
 	if rowid > 0 {
 		names, marks, args = append(names, "rowid"), append(marks, "?1"), append(args, sqlite.Int(rowid))
 	}
-	session := ""
+	session, found := "", ""
 	for _, c := range cols {
 		if !slices.Contains(columns, c.Name) || c.Class == change.ClassNull {
 			continue
@@ -159,9 +185,12 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 		if c.Name == sessionColumn(table) {
 			session = sqlstore.ColValue(c).Text()
 		}
+		if c.Name == "id" {
+			found = sqlstore.ColValue(c).Text()
+		}
 	}
-	if session == "" {
-		return nil
+	if session == "" || found != id {
+		return false, nil
 	}
 	t, torn := j.table(table), j.torn[table][rowid]
 	insert := "INSERT OR ABORT INTO "
@@ -171,23 +200,22 @@ func (j *salvageJob) rebuildRow(table string, columns []string, id string, rowid
 	insert += table + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
 	err = j.db.Query(insert, args, nil)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("rebuilding a row of %s: %w", table, err)
+		return false, fmt.Errorf("rebuilding a row of %s: %w", table, err)
 	}
 	if torn {
 		t.Rows--
 	} else if rowid > 0 {
 		t.Found(rowid)
 	}
-	t.Refused = slices.DeleteFunc(t.Refused, func(r salvage.Refusal) bool { return r.Known["id"].Text() == id })
 	j.rebuilt[table]++
 	j.session(session).Rebuilt[table]++
 	if table == "session" {
 		j.noteRebuilt(session, cols)
 	}
-	return nil
+	return true, nil
 }
 
 // noteRebuilt adds to the report that the row of a session was rebuilt with the columns.

@@ -127,3 +127,55 @@ func TestSalvageTorn(t *testing.T) {
 		}
 	}
 }
+
+// TestSalvageRemoved: OpenCode removes the parts of a removed message without events of their own. Salvage does not
+// bring them back from their older events.
+func TestSalvageRemoved(t *testing.T) {
+	dir := t.TempDir()
+	_, err := testdata.Unpack(testdata.OpenCode11833, dir)
+	dbtest.Must(t, err)
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	c, err := sqlite3.Open(path)
+	dbtest.Must(t, err)
+	const last = "(SELECT max(id) FROM message)"
+	dbtest.Must(t, c.Exec("PRAGMA journal_mode=DELETE; INSERT INTO event SELECT 'evt_removed', session_id, "+
+		"(SELECT max(seq) + 1 FROM event), 'message.removed.1', json_object('sessionID', session_id, 'messageID', id) "+
+		"FROM message WHERE id = "+last+"; UPDATE event_sequence SET seq = seq + 1; DELETE FROM part WHERE message_id = "+last+
+		"; DELETE FROM message WHERE id = "+last))
+	st, _, err := c.Prepare("SELECT rootpage, (SELECT count(*) FROM part) FROM sqlite_schema WHERE tbl_name = 'part'")
+	dbtest.Must(t, err)
+	var roots []int
+	parts := 0
+	for st.Step() {
+		roots, parts = append(roots, st.ColumnInt(0)), st.ColumnInt(1)
+	}
+	dbtest.Must(t, errors.Join(st.Close(), c.Close()))
+	data, err := os.ReadFile(path)
+	dbtest.Must(t, err)
+	for _, root := range roots {
+		clear(data[(root-1)*4096:][:4096])
+	}
+	dbtest.Must(t, os.WriteFile(path, data, 0o600))
+	s, err := Open(path, Options{})
+	dbtest.Must(t, err)
+	out, err := s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string) error {
+		c, err := sqlite3.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		st, _, err := c.Prepare("SELECT count(*), sum(message_id NOT IN (SELECT id FROM message)) FROM part")
+		if err != nil {
+			return err
+		}
+		st.Step()
+		if all, removed := st.ColumnInt(0), st.ColumnInt(1); all != parts || removed != 0 {
+			t.Errorf("%d parts, %d of a removed message; want %d and 0", all, removed, parts)
+		}
+		return st.Close()
+	}})
+	dbtest.Must(t, err)
+	if len(out.Sessions) != 1 || out.Sessions[0].Orphans != 0 {
+		t.Errorf("Salvage = %+v", out)
+	}
+}
