@@ -61,22 +61,22 @@ func (s *store) lock(id string) (unlock func(), err error) {
 	coordinate := func() (*ownfile.Lock, error) {
 		return ownfile.Acquire(filepath.Join(folder, coordination), os.O_RDWR|os.O_CREATE, false, 5*time.Second)
 	}
-	all, err := coordinate()
+	outer, err := coordinate()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", change.ErrInUse, err)
 	}
-	defer func() { _ = all.Close() }() // nothing is written to a lock
+	defer func() { _ = outer.Close() }() // nothing is written to a lock
 	file := filepath.Join(folder, id+".lock")
 	l, err := ownfile.Acquire(file, os.O_RDWR|os.O_CREATE, false, 0)
 	if errors.Is(err, ownfile.ErrLocked) {
 		return nil, fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
 	}
 	return func() {
-		all, err := coordinate()
+		outer, err := coordinate()
 		_ = l.Close()
 		if err == nil { // otherwise the file stays, as it does after a process was killed
 			_ = os.Remove(file) // no process can hold it: taking it requires the coordination lock
-			_ = all.Close()
+			_ = outer.Close()
 		}
 	}, err
 }

@@ -236,7 +236,9 @@ func (c *State) Records(yield func(*change.Record) bool) {
 // Edit implements [repair.State].
 func (c *State) Edit() repair.Editor { return c.edit() }
 
-func (c *State) edit() *draft { return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}} }
+func (c *State) edit() *draft {
+	return &draft{c: c, edits: c.edits.clone(), removed: map[string][]int{}}
+}
 
 // Request returns what Claude Code will send when the user types one more prompt.
 func (c *State) Request() request.Request {

@@ -125,21 +125,21 @@ type draft struct {
 	edits edits
 	undo  []func() // reverts the edits of the current fix
 
-	// gone has, by record, the indexes of the blocks removed since the draft was made, or [reordered].
-	gone map[string][]int
+	// removed has, by record, the indexes of the blocks that were removed since the draft was made, or [reordered].
+	removed map[string][]int
 }
 
 // reordered stands for all indexes of a record with reordered blocks.
 const reordered = -1
 
-// place returns the index that a block of the case has in the draft.
-func (d *draft) place(uuid string, index int) (int, error) {
+// draftIndex returns the index that a block of the case has in the draft.
+func (d *draft) draftIndex(uuid string, index int) (int, error) {
 	at := index
-	for _, removed := range d.gone[uuid] {
+	for _, i := range d.removed[uuid] {
 		switch {
-		case removed == reordered || removed == index:
+		case i == reordered || i == index:
 			return 0, repair.ErrNoBlock
-		case removed < index:
+		case i < index:
 			at--
 		}
 	}
@@ -158,9 +158,9 @@ func (d *draft) reorder(r *transcript.Record, content []byte) error {
 
 // remove notes that a block was removed, or with [reordered] that all indexes have changed.
 func (d *draft) remove(uuid string, index int) {
-	old := d.gone[uuid]
-	d.undo = append(d.undo, func() { d.gone[uuid] = old })
-	d.gone[uuid] = append(slices.Clip(old), index)
+	old := d.removed[uuid]
+	d.undo = append(d.undo, func() { d.removed[uuid] = old })
+	d.removed[uuid] = append(slices.Clip(old), index)
 }
 
 // WriteInPlace implements [repair.Editor]. It also removes lines that earlier edits replaced.

@@ -108,7 +108,7 @@ func (d *draft) Remove(b *request.Block) error {
 	if n, _ := jsonedit.Elements(d.raw(uuid), "message", "content"); len(n) <= 1 {
 		return d.retire(uuid)
 	}
-	at, err := d.place(uuid, b.Index)
+	at, err := d.draftIndex(uuid, b.Index)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 		return repair.ErrNoBlock
 	}
 	if content[0] != '"' {
-		at, err := d.place(uuid, index)
+		at, err := d.draftIndex(uuid, index)
 		if err != nil {
 			return err
 		}

@@ -145,25 +145,25 @@ func (c *State) checkStored(b *transcript.Block) {
 	}
 	c.checkShape(b)
 	for i, inner := range b.Inner {
-		switch place := fmt.Sprintf(".%d", i); {
+		switch path := fmt.Sprintf(".%d", i); {
 		case inner.Type == request.Text && request.IsBlank(inner.Text):
-			c.reportBlock(b, place, "R5", "messages: text content blocks must be non-empty",
+			c.reportBlock(b, path, "R5", "messages: text content blocks must be non-empty",
 				"The result of a tool call has an empty text, and the provider refuses that.",
 				editBlock(b, "The empty text becomes \"(no content)\".", "",
 					func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
 		case inner.LacksData():
-			c.reportBlock(b, place, "R18", "source.base64.data: Field required",
+			c.reportBlock(b, path, "R18", "source.base64.data: Field required",
 				"The result of a tool call has a file without its data.")
 		case !slices.Contains(transcript.InnerTypes, inner.Kind):
-			c.reportShape(b, place, "content")
+			c.reportShape(b, path, "content")
 		}
 	}
 }
 
-// reportBlock reports a violation of a block, or of the value at a place in it.
-func (c *State) reportBlock(b *transcript.Block, place, rule, message, why string, fixes ...repair.Fix) {
+// reportBlock reports a violation of a block, or of the value at a path in it.
+func (c *State) reportBlock(b *transcript.Block, path, rule, message, why string, fixes ...repair.Fix) {
 	f := c.recordFinding(rule, b.Record.UUID)
-	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
+	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+path, message
 	f.Unknown, f.Why, f.Fixes = rule == "R23" || rule == "R25", why, fixes
 	if len(fixes) == 0 && rule != "R24" { // the engine fixes R24
 		f.Refusal = c.refuseRepair()
@@ -211,7 +211,7 @@ func (c *State) checkShape(b *transcript.Block) {
 }
 
 // reportShape reports a violation of R23.
-func (c *State) reportShape(b *transcript.Block, place, field string) {
-	c.reportBlock(b, place, "R23", b.Kind+"."+field+": Input should be valid",
+func (c *State) reportShape(b *transcript.Block, path, field string) {
+	c.reportBlock(b, path, "R23", b.Kind+"."+field+": Input should be valid",
 		fmt.Sprintf("The field %q of the block has a value that the provider does not accept.", field))
 }

@@ -101,7 +101,7 @@ func (c *State) unread() (all []unread) {
 	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
-		for _, raw := range salvage(l, true) {
+		for _, raw := range completeRecords(l, true) {
 			r := transcript.NewLine(raw).Record
 			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] ||
 				c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
@@ -124,13 +124,13 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the complete records in a line; if isRead is set, without the one that Claude Code reads.
-func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
-	if isRead && l.Record != nil && len(l.Rest) == 0 {
+// completeRecords returns the complete records in a line; with skipRead, without the one that Claude Code reads.
+func completeRecords(l *transcript.Line, skipRead bool) (records [][]byte) {
+	if skipRead && l.Record != nil && len(l.Rest) == 0 {
 		return nil
 	}
 	rest := l.Rest
-	if l.Record == nil || !isRead {
+	if l.Record == nil || !skipRead {
 		rest = l.Raw
 	}
 	for _, part := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {

@@ -73,7 +73,7 @@ func (c *State) findTorn() {
 		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.IsLoadable() &&
 			c.conv.Record(l.Record.UUID) == l.Record:
 			lost = append(lost, strconv.Itoa(i+1))
-		case l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0:
+		case l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(completeRecords(l, false)) > 0:
 		case isMessagePart(l.Raw) && i > c.lastBoundary():
 			lost = append(lost, strconv.Itoa(i+1))
 		default:

@@ -42,14 +42,14 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 }
 
 // fallback returns the latest record on r's side that the walk has not visited, and that is not newer and at most
-// mostOlder older than r; or nil. If several records have that time, it returns the first in the file.
+// maxOlder older than r; or nil. If several records have that time, it returns the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
 	}
 	all := c.side(r.Side)
 	i := sort.Search(len(all), func(i int) bool { return all[i].Time > r.Time }) - 1
-	for ; i >= 0 && r.Time-all[i].Time <= mostOlder; i-- {
+	for ; i >= 0 && r.Time-all[i].Time <= maxOlder; i-- {
 		if o := all[i]; !c.walked[o.UUID] {
 			c.guessed[r.UUID] = true
 			return o
@@ -269,7 +269,8 @@ func (c *Conversation) findBreaks() {
 	}
 }
 
-// previousFree returns the last record before r in the file with which the conversation can continue, or nil.
+// previousFree returns the last record before r in the file that the walk has not visited and that can be its parent,
+// or nil.
 func (c *Conversation) previousFree(r *Record) *Record {
 	for _, o := range slices.Backward(c.order[:c.Place(r)]) {
 		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID ||

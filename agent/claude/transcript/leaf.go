@@ -240,11 +240,11 @@ func (c *Conversation) latestBelow(top string) string {
 
 // leaves returns the prompts and answers that no prompt and no answer follows.
 func (c *Conversation) leaves() (found []*Record) {
-	parents, spoken := map[string]bool{}, map[string]bool{}
+	parents, answered := map[string]bool{}, map[string]bool{} // with a child, and with a message as a child
 	for _, r := range c.order {
 		if parent := c.parent[r.UUID]; parent != "" && !c.dropped[r.UUID] {
 			parents[parent] = true
-			spoken[parent] = spoken[parent] || r.IsMessage()
+			answered[parent] = answered[parent] || r.IsMessage()
 		}
 	}
 	seen := map[string]bool{}
@@ -252,7 +252,7 @@ func (c *Conversation) leaves() (found []*Record) {
 		if parents[r.UUID] || c.dropped[r.UUID] || r.IsSidechain() {
 			continue
 		}
-		if leaf := c.messageAbove(r.UUID); leaf != nil && !spoken[leaf.UUID] && !seen[leaf.UUID] {
+		if leaf := c.messageAbove(r.UUID); leaf != nil && !answered[leaf.UUID] && !seen[leaf.UUID] {
 			seen[leaf.UUID] = true
 			found = append(found, leaf)
 		}

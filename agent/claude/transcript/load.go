@@ -9,8 +9,8 @@ import (
 // version loads them.
 const Version = "2.1.332"
 
-// mostOlder is how many milliseconds older a record may be than the record whose missing parent it replaces.
-const mostOlder = 5000
+// maxOlder is how many milliseconds older a record may be than the record whose missing parent it replaces.
+const maxOlder = 5000
 
 // A Conversation is Claude Code's state after it has loaded a transcript.
 type Conversation struct {
@@ -185,9 +185,9 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 // Duplicates returns the stored records that have the id of an earlier one, but another time and content.
 func (c *Conversation) Duplicates() []*Record { return c.repeated }
 
-// atOnce is the greatest difference in milliseconds between the times of two records that Claude Code writes
+// maxTogether is the greatest difference in milliseconds between the times of two records that Claude Code writes
 // together.
-const atOnce = 5000
+const maxTogether = 5000
 
 // FirstDisplaced returns the first record that is before its parent in the file, or nil. It skips a record with an
 // apparently wrong parent, which is dated later or descends from the record.
@@ -197,7 +197,7 @@ func (c *Conversation) FirstDisplaced() *Record {
 		parent := c.Record(r.Parent)
 		if parent != nil && c.place[parent.UUID] > i && !slices.Contains(c.repeated, r) &&
 			!slices.Contains(c.repeated, parent) && !c.InCycle(r) &&
-			(parent.Summary || !r.Timed || !parent.Timed || parent.Time-r.Time <= atOnce) {
+			(parent.Summary || !r.Timed || !parent.Timed || parent.Time-r.Time <= maxTogether) {
 			return r
 		}
 	}

@@ -33,8 +33,8 @@ type Record struct {
 
 	Meta, Summary, APIError, Virtual bool
 
-	// The fields of a last-prompt record: its leaf, whether the user chose that leaf, and whether to go back in the
-	// conversation.
+	// The fields of a last-prompt record: its leaf, whether the user chose that leaf, and whether the user went back to an
+	// earlier prompt.
 	leaf              string
 	explicit, rewound bool
 
@@ -333,17 +333,17 @@ func (b *Block) readResult(content jsonedit.Value) {
 }
 
 // AttachedImages returns the images in the record of a file that the user mentioned in a prompt, or of a prompt that
-// waited for the end of an answer. The index of such a prompt's image is its place in the prompt.
+// waited for the end of an answer. The index of such a prompt's image is its index in the prompt.
 func (r *Record) AttachedImages() (images []*request.Block) {
 	if r.Type != Attachment {
 		return nil
 	}
 	attachment := r.value.Get("attachment")
-	place := 0
+	index := 0
 	for v := range attachment.Get("prompt").Elements() {
 		b := newBlock(v)
-		b.Index = place
-		if place++; b.Type == request.Image {
+		b.Index = index
+		if index++; b.Type == request.Image {
 			images = append(images, &b.Block)
 		}
 	}

@@ -295,13 +295,13 @@ func (b *builder) dropEmpty() {
 
 // dropThinkingOnly removes answers that have only thinking.
 func (b *builder) dropThinkingOnly() {
-	spoken := map[string]bool{}
+	hasOther := map[string]bool{} // whether an answer has a block that is not thinking
 	for _, m := range b.messages {
-		spoken[m.id] = spoken[m.id] || m.role == change.RoleAssistant && slices.ContainsFunc(m.blocks,
+		hasOther[m.id] = hasOther[m.id] || m.role == change.RoleAssistant && slices.ContainsFunc(m.blocks,
 			func(x *request.Block) bool { return !x.IsThinking() })
 	}
 	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool {
-		return m.role == change.RoleAssistant && !spoken[m.id]
+		return m.role == change.RoleAssistant && !hasOther[m.id]
 	})
 }
 
