@@ -28,7 +28,7 @@ type row struct {
 
 	title   string                                // of the toasts; "": [notice] of the error
 	done    func(a *attempt, entry string) string // the text after a repair; nil: [sendAgainText]
-	nothing func(*attempt) (text, why string)     // the text if nothing can be repaired
+	nothing func(*attempt) (text, why string)     // the text and the reason for the log, if nothing can be repaired
 }
 
 // An attempt is one try to repair a session.
@@ -165,7 +165,7 @@ func (a *attempt) accept(ctx context.Context, r repair.Result) error {
 	return a.start(ctx)
 }
 
-// conclude counts, logs and shows the outcome of the attempt, and resumes the turn if row.resumes allows it. It returns
+// conclude counts, logs and shows the result of the attempt, and resumes the turn if row.resumes allows it. It returns
 // the error of [attempt.run].
 func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 	var before changedError
@@ -179,11 +179,11 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
 		return err
 	case a.patient && errors.Is(err, repair.ErrBusy):
-		a.dedupe.progress(a.Head.ID)
+		a.dedupe.uncount(a.Head.ID)
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.dedupe.progress(a.Head.ID) // without a try, the attempt does not count
+			a.dedupe.uncount(a.Head.ID) // without a try, the attempt does not count
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
@@ -236,7 +236,7 @@ func (a *attempt) showRepair(ctx context.Context, entry string) {
 	case a.resumes != nil && a.resumes(a) && ctx.Err() == nil:
 		a.resume(ctx) // the prompt counts as an attempt, so that it cannot loop
 	case a.limited:
-		a.dedupe.progress(a.Head.ID)
+		a.dedupe.uncount(a.Head.ID)
 	}
 }
 

@@ -44,8 +44,8 @@ func (d *dedupe) attempt(session string) bool {
 	return true
 }
 
-// progress takes one recovery off the count: it did not fail, or nothing was tried.
-func (d *dedupe) progress(session string) {
+// uncount takes one recovery off the count: it did not fail, or nothing was tried.
+func (d *dedupe) uncount(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.attempts[session] = max(0, d.attempts[session]-1)

@@ -165,7 +165,7 @@ func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), an
 }
 
 func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
-	given, err := answer(ctx, Question{
+	got, err := answer(ctx, Question{
 		Hook: l.Hook, Call: l.Call, Failed: l.Failed,
 		Session: l.Session, Directory: l.Directory, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
 		Model: l.Model, Named: l.Named, Agent: l.Agent,
@@ -175,7 +175,7 @@ func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 		},
 	})
 	r := line{Type: lineReply, ID: l.ID}
-	r.Repair, r.Model, r.Refuse, r.Append = given.Repair, given.Model, given.Refuse, given.Append
+	r.Repair, r.Model, r.Refuse, r.Append = got.Repair, got.Model, got.Refuse, got.Append
 	if err != nil {
 		r.Error = err.Error()
 	}

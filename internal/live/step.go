@@ -1,10 +1,10 @@
 package live
 
 type sessionState struct {
-	aborted   bool   // the user aborted the turn
-	prompt    string // the id of the newest prompt
-	asked     bool   // the newest prompt has no answer yet, not even a failed one
-	overflows int    // requests in a row that were too long, if the agent compacts the session
+	aborted    bool   // the user aborted the turn
+	prompt     string // the id of the newest prompt
+	unanswered bool   // the newest prompt has no answer yet, not even a failed one
+	overflows  int    // requests in a row that were too long, if the agent compacts the session
 }
 
 // step is the policy of a [Watch]: it returns the state of a session after an event, and the cause to examine the
@@ -16,10 +16,10 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 	case u.prompted: // also set when the agent reports an old prompt again, with a summary
 		s.aborted = false
 		if u.prompt != s.prompt {
-			s.prompt, s.asked = u.prompt, true
+			s.prompt, s.unanswered = u.prompt, true
 		}
 	case u.succeeded:
-		s.asked = false
+		s.unanswered = false
 		if u.answered { // not merely completed, as before a compaction
 			s.overflows = 0
 		}
@@ -27,8 +27,8 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 		return s.handleFailure(u)
 	case u.idle && s.aborted:
 		s.aborted = false
-	case u.idle && s.asked:
-		s.asked = false
+	case u.idle && s.unanswered:
+		s.unanswered = false
 		return s, AfterSilence
 	case u.idle:
 		return s, AtIdle
@@ -40,17 +40,17 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 func (s sessionState) handleFailure(u update) (sessionState, Cause) {
 	switch {
 	case IsAbort(u.failure.Error):
-		s.asked, s.aborted = false, true
-	case u.tooLong && !s.asked: // a repeated report
+		s.unanswered, s.aborted = false, true
+	case u.tooLong && !s.unanswered: // a repeated report
 	case u.tooLong:
-		s.asked = false
+		s.unanswered = false
 		if s.overflows++; compactsItself(u.failure.Error) && s.overflows < maxCompactions {
 			return s, 0 // the agent's compaction may still help
 		}
 		s.overflows = 0
 		return s, AfterOverflow
 	case u.recoverable:
-		s.asked = false
+		s.unanswered = false
 		return s, AfterError
 	}
 	return s, 0

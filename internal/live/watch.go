@@ -41,7 +41,7 @@ func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s, ok := w.sessions[session]; ok {
-		s.asked = false
+		s.unanswered = false
 		w.sessions[session] = s
 	}
 }
