@@ -49,7 +49,8 @@ type cutter struct {
 	target   int                              // the size at which the previous state ended this chunk; 0 for none
 }
 
-// end returns the size at which the chunk ends as in the previous state; 0 if there is none or it is exceeded.
+// end returns the size at which the previous state ended this chunk; 0 if that is unknown, or the chunk is already
+// larger.
 func (c *cutter) end() int {
 	if c.target <= len(c.chunk) {
 		return 0

@@ -38,7 +38,7 @@ const (
 
 var buckets = []string{boltfile.Meta, bucketBlobs, bucketStates, bucketSessions, bucketStores}
 
-// Options say how to open the copies. The zero Options open them for writing.
+// Options configure [Open]. The zero Options open the copies for writing.
 type Options struct {
 	ReadOnly bool
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s

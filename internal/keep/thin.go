@@ -38,7 +38,7 @@ type Freed struct {
 //
 // It also removes leftovers of a crash, and compacts the file if more than a fifth of it, and more than 4 MiB, is free.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
-	removed, kept, err := k.thin(p)
+	removed, kept, err := k.split(p)
 	if err != nil {
 		return Freed{}, err
 	}
@@ -56,15 +56,15 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 
 // Old returns the states that Thin would remove, without those that MaxBytes removes.
 func (k *Keep) Old(p Policy) ([]State, error) {
-	removed, _, err := k.thin(p)
+	removed, _, err := k.split(p)
 	return removed, err
 }
 
-// thin returns the states to remove and to keep, not counting MaxBytes.
-func (k *Keep) thin(p Policy) (removed, kept []State, err error) {
+// split returns the states to remove and those to keep, without regard to MaxBytes.
+func (k *Keep) split(p Policy) (removed, kept []State, err error) {
 	states, err := k.States(Query{})
 	for _, group := range groupBySession(states) {
-		selected := p.thin(group)
+		selected := p.selectStates(group)
 		for i, s := range group {
 			if selected[i] || !p.Of.matches(&s) {
 				kept = append(kept, s)
@@ -178,8 +178,8 @@ func permanentStates(states []State) []bool {
 	return permanent
 }
 
-// thin reports which states of a session stay. The states are newest first.
-func (p Policy) thin(states []State) []bool {
+// selectStates reports which states of a session stay. The states are newest first.
+func (p Policy) selectStates(states []State) []bool {
 	permanent := permanentStates(states)
 	kept := slices.Clone(permanent)
 	for i := 1; i < len(states); i++ {
@@ -218,21 +218,21 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 	if err := k.file.Snap.CheckStructure(buckets); err != nil { // removing keys moves pages that bbolt does not check
 		return freed, err
 	}
-	l := refCounter{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
+	counts := refCounter{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
 	for i := range kept {
-		if err := errors.Join(l.add(&kept[i]), ctx.Err()); err != nil {
+		if err := errors.Join(counts.add(&kept[i]), ctx.Err()); err != nil {
 			return freed, err
 		}
 	}
-	if err := l.measure(); err != nil {
+	if err := counts.measure(); err != nil {
 		return freed, err
 	}
-	if maxBytes > 0 && l.total > maxBytes {
+	if maxBytes > 0 && counts.total > maxBytes {
 		for _, s := range slices.Backward(removable(kept)) { // oldest first
-			if l.total <= maxBytes {
+			if counts.total <= maxBytes {
 				break
 			}
-			if err := l.drop(&s); err != nil {
+			if err := counts.drop(&s); err != nil {
 				return freed, err
 			}
 			removed = append(removed, s)
@@ -245,10 +245,10 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 	if err := k.delete(ctx, keys); err != nil {
 		return freed, err
 	}
-	freed.States, freed.Left = len(removed), l.total
+	freed.States, freed.Left = len(removed), counts.total
 	keys = nil
 	err = k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
-		if h, err := hashOf(it.Key); err != nil || l.uses[h] > 0 {
+		if h, err := hashOf(it.Key); err != nil || counts.uses[h] > 0 {
 			return err
 		}
 		keys = append(keys, key{bucketBlobs, bytes.Clone(it.Key)})
@@ -322,35 +322,35 @@ type refCounter struct {
 }
 
 // add counts the blobs of a state. It counts the children of a node once.
-func (l *refCounter) add(s *State) error {
-	return l.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
-		l.uses[h]++
-		return l.uses[h] == 1, nil
+func (r *refCounter) add(s *State) error {
+	return r.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
+		r.uses[h]++
+		return r.uses[h] == 1, nil
 	})
 }
 
 // drop is the inverse of add.
-func (l *refCounter) drop(s *State) error {
-	return l.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
-		if l.uses[h]--; l.uses[h] > 0 {
+func (r *refCounter) drop(s *State) error {
+	return r.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
+		if r.uses[h]--; r.uses[h] > 0 {
 			return false, nil
 		}
-		delete(l.uses, h)
-		l.total -= l.size[h]
+		delete(r.uses, h)
+		r.total -= r.size[h]
 		return true, nil
 	})
 }
 
 // measure adds up the sizes of the needed blobs. It reads all of them, so that damage is found.
-func (l *refCounter) measure() error {
-	return l.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
+func (r *refCounter) measure() error {
+	return r.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		h, err := hashOf(it.Key)
 		if err == nil {
 			_, err = it.Open(bucketBlobs)
 		}
-		l.size[h] += it.Size() + boltfile.PutCost
-		if l.uses[h] > 0 {
-			l.total += it.Size() + boltfile.PutCost
+		r.size[h] += it.Size() + boltfile.PutCost
+		if r.uses[h] > 0 {
+			r.total += it.Size() + boltfile.PutCost
 		}
 		return err
 	})
