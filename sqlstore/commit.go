@@ -21,11 +21,11 @@ import (
 // An error means that the COMMIT itself failed: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	changes, err := s.changesOf(st)
-	var stage commitState
+	var progress commitState
 	if err == nil {
-		err = s.write(ctx, func(c *Conn) error { return s.apply(ctx, c, changes, &stage) })
+		err = s.write(ctx, func(c *Conn) error { return s.apply(ctx, c, changes, &progress) })
 	}
-	switch stage {
+	switch progress {
 	case committed: // even if side files are left
 		return change.Outcome{State: change.Committed}, nil
 	case commitSent:
@@ -59,8 +59,8 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 	return changes, err
 }
 
-// apply makes the change in the transaction of c, commits it, and stores its progress in at.
-func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *commitState) error {
+// apply makes the change in the transaction of c, commits it, and stores its state in progress.
+func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, progress *commitState) error {
 	// 1. The write lock is held, so the result of the comparison stays valid.
 	if err := c.comparePre(changes); err != nil {
 		return err
@@ -78,11 +78,11 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	if err := c.checkForeignKeys(changes.checkedRows(), nil); err != nil {
 		return err
 	}
-	return s.commit(ctx, c, at)
+	return s.commit(ctx, c, progress)
 }
 
-// commit ends the transaction, and stores its progress in at.
-func (s *Store) commit(ctx context.Context, c *Conn, at *commitState) error {
+// commit ends the transaction, and stores its state in progress.
+func (s *Store) commit(ctx context.Context, c *Conn, progress *commitState) error {
 	// The -wal or -journal may be new, and the driver does not sync the folder
 	// (v0.35.6 syncs the file twice instead).
 	if err := s.step("sync folder"); err != nil {
@@ -96,16 +96,16 @@ func (s *Store) commit(ctx context.Context, c *Conn, at *commitState) error {
 	}
 	// From here on the transaction must not be interrupted.
 	c.db.SetInterrupt(context.Background())
-	*at = commitSent
+	*progress = commitSent
 	if err := s.step("commit"); err != nil {
 		return err
 	}
 	err := c.db.Exec("COMMIT")
 	switch {
 	case err == nil:
-		*at = committed
+		*progress = committed
 	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
-		*at = notCommitted // a reader of a database without a WAL blocked it; the transaction is still open
+		*progress = notCommitted // a reader of a database without a WAL blocked it; the transaction is still open
 	}
 	return err
 }

@@ -469,7 +469,7 @@ type rowsChange struct {
 	list   rowList
 	remove bool
 	dir    string // of the archive: a build, if it was made for this change
-	at     commitState
+	state  commitState
 	tried  bool  // this process has tried the transaction
 	counts tally // the rows of a change that another process made
 }
@@ -547,7 +547,7 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 			if err := change(ctx, c); err != nil {
 				return err
 			}
-			return x.commit(ctx, c, &x.at)
+			return x.commit(ctx, c, &x.state)
 		})
 	}
 	return err
@@ -556,8 +556,8 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 // IsCommitted implements [aside.Change]. A removal is committed unless all rows are in the database, and an insertion
 // if any is.
 func (x *rowsChange) IsCommitted(ctx context.Context) (bool, error) {
-	if x.tried && x.at != commitSent || len(x.MovesBeforeCommit()) > 0 && !exists(x.path()) {
-		return x.at == committed, nil
+	if x.tried && x.state != commitSent || len(x.MovesBeforeCommit()) > 0 && !exists(x.path()) {
+		return x.state == committed, nil
 	}
 	err := x.syncFiles()
 	if err == nil {

@@ -393,7 +393,7 @@ func (s *scan) readAll() error {
 		cells, _ := p.leafCells(s.file, tableLeaf)
 		for _, c := range cells {
 			if _, ok := s.schemaRow(p, c); !ok {
-				s.walk.leave(p.n)
+				s.walk.release(p.n)
 			}
 		}
 	})
@@ -752,7 +752,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.canHold(vals) || isEmpty(vals) || s.opt.NoRow != nil && s.opt.NoRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.canHold(vals) || isEmpty(vals) || s.opt.NoRow != nil && s.opt.NoRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.released[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		return s.write(t, c.rowid, vals, false)

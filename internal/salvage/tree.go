@@ -13,25 +13,25 @@ const maxDepth = 20
 // A walker walks trees. It enters no page twice.
 type walker struct {
 	*file
-	seen  []uint64        // pages entered
-	left  map[uint32]bool // pages entered and given back: their content does not fit the tree
-	bufs  [][]byte        // one for each level
-	entry payloadBuffer
+	seen     []uint64        // pages entered
+	released map[uint32]bool // pages entered and given back: their content does not fit the tree
+	bufs     [][]byte        // one for each level
+	entry    payloadBuffer
 	// step is called for every page, and ends the walk with an error.
 	step func() error
 	err  error
 }
 
 func newWalker(f *file, step func() error) *walker {
-	return &walker{file: f, seen: make([]uint64, f.pages/64+1), left: map[uint32]bool{}, step: step}
+	return &walker{file: f, seen: make([]uint64, f.pages/64+1), released: map[uint32]bool{}, step: step}
 }
 
 func (w *walker) isSeen(n uint32) bool { return w.seen[n/64]&(1<<(n%64)) != 0 }
 
-// leave gives back a page: another tree may enter it.
-func (w *walker) leave(n uint32) {
+// release gives a page back: another tree may enter it.
+func (w *walker) release(n uint32) {
 	w.seen[n/64] &^= 1 << (n % 64)
-	w.left[n] = true
+	w.released[n] = true
 }
 
 // enter reads a page on a level of a tree; ok is false if it must not be entered.
@@ -102,8 +102,8 @@ func (p *page) countEmpty(level int) int {
 	return 0
 }
 
-// index walks the tree of an index and calls entry for each entry in its place, unless belong reports that the entries
-// of the page belong to another index. belong may be nil. It returns the number of structural problems.
+// index walks the tree of an index and calls entry for each entry that is in its position, unless belong reports that
+// the entries of the page belong to another index. belong may be nil. It returns the number of structural problems.
 func (w *walker) index(root uint32, ordered bool, columns int, belong func(entries [][]Value) bool, entry func(vals []Value)) (faults int) {
 	x := &indexWalk{walker: w, ordered: ordered, columns: columns, belong: belong, entry: entry}
 	x.walk(root, nil, nil, 0)
@@ -124,7 +124,7 @@ func (x *indexWalk) walk(n uint32, lo, hi []Value, level int) {
 	p, ok := x.enter(n, level)
 	if !ok || p.kind() != indexLeaf && p.kind() != indexInterior {
 		if ok {
-			x.leave(n) // possibly a page of a table
+			x.release(n) // possibly a page of a table
 		}
 		x.faults++
 		return
