@@ -180,7 +180,7 @@ func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) 
 		return nil, before, sum, damageError("event %d: %v", seq, err)
 	}
 	if !ev.valid() {
-		return nil, before, sum, damageError("event %d (%q) lacks something", seq, ev.Kind)
+		return nil, before, sum, damageError("event %d (%q) lacks a field", seq, ev.Kind)
 	}
 	return ev, before, sum, nil
 }

@@ -170,7 +170,7 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 		cols := r.post().Cols.Names()
 		added := slices.DeleteFunc(slices.Clone(t.others), func(name string) bool { return slices.Contains(cols, name) })
 		if len(added) > 0 {
-			return fmt.Errorf("%v %s: it cannot be written: its table has the columns %s since, and the row has no value for them", r.kind, r.ref, strings.Join(added, ", "))
+			return fmt.Errorf("%v %s: it cannot be written: its table has the new columns %s, and the row has no value for them", r.kind, r.ref, strings.Join(added, ", "))
 		}
 		if !slices.Equal(cols, t.others) {
 			return fmt.Errorf("%v %s: the row has the columns %v, its table now has %v", r.kind, r.ref, cols, t.others)

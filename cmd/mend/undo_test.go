@@ -68,7 +68,7 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
 	before := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
-		if out := ts.want(frame.ExitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns c since") || strings.Contains(out, "--force") {
+		if out := ts.want(frame.ExitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the new columns c,") || strings.Contains(out, "--force") {
 			t.Error(out)
 		}
 	}

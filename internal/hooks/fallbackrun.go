@@ -22,7 +22,7 @@ type fallback struct {
 	policy FallbackPolicy
 	now    func() time.Time
 	wake   chan struct{}
-	asked  time.Time // when the agent was asked for known; only run uses it
+	listed time.Time // when the agent last listed its models; only run uses it
 
 	mu       sync.Mutex
 	sessions map[string]*fallbackSession
@@ -37,8 +37,8 @@ type fallbackSession struct {
 	due   time.Time // when the policy needs sawTime; the zero time for never
 	child bool      // another session waits for it
 
-	located bool   // child has been looked up; only run uses it
-	end     func() // announces the end of a change of the model, nil if there is none; only run uses it
+	childSet bool   // the agent has reported child; only run uses it
+	end      func() // announces the end of a change of the model, nil if there is none; only run uses it
 }
 
 // sessionLocked returns the session with the id.
@@ -283,16 +283,16 @@ func (f *fallback) learn(ctx context.Context, id string) {
 	f.mu.Lock()
 	s := f.sessionLocked(id)
 	f.mu.Unlock()
-	if !s.located {
+	if !s.childSet {
 		if parent, err := f.agent.Parent(ctx, id); err != nil {
 			f.watch.Log().Debug("asking for the parent of a session", "session", id, "error", err)
 		} else {
 			f.mu.Lock()
-			s.child, s.located = parent != "", true
+			s.child, s.childSet = parent != "", true
 			f.mu.Unlock()
 		}
 	}
-	if f.now().Sub(f.asked) < modelsAge {
+	if f.now().Sub(f.listed) < modelsAge {
 		return
 	}
 	models, err := f.agent.Models(ctx)
@@ -304,7 +304,7 @@ func (f *fallback) learn(ctx context.Context, id string) {
 	for _, m := range models {
 		known[m.Key()] = true
 	}
-	f.asked = f.now()
+	f.listed = f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known = known
