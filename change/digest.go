@@ -9,6 +9,26 @@ import (
 	"strings"
 )
 
+// A Hash is a SHA-256; in JSON it is hexadecimal.
+type Hash [sha256.Size]byte
+
+// String returns the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText returns the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText reads what MarshalText returns.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(h) {
+		return fmt.Errorf("a hash of %d characters", len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
 // InfosOf returns the ops without the bytes of their images.
 func InfosOf(ops []Op) []OpInfo {
 	infos := make([]OpInfo, len(ops))
@@ -45,7 +65,7 @@ func (d *Digest) text() string {
 	if d == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%x:%d:%d", d.SHA256, d.Size, d.Mode)
+	return fmt.Sprintf("%v:%d:%d", d.SHA256, d.Size, d.Mode)
 }
 
 // Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART. KIND is spelled as in

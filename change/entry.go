@@ -120,9 +120,9 @@ type OpInfo struct {
 
 // A Digest is an image without its bytes.
 type Digest struct {
-	SHA256 [32]byte
-	Size   int64
-	Mode   uint32
+	SHA256 Hash   `json:"sha256"`
+	Size   int64  `json:"size"`
+	Mode   uint32 `json:"mode"` // the bits of [io/fs.FileMode]; 0 for a row
 }
 
 // DigestOf returns the digest of an image, or nil for nil.

@@ -83,6 +83,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 	return st, nil
 }
 
+// add adds the next event of the entry. It returns an error if the event cannot follow the earlier ones.
 func (st *entryState) add(ev *event) error {
 	own := ev.Entry == st.seq
 	switch {
@@ -92,19 +93,17 @@ func (st *entryState) add(ev *event) error {
 		st.begin = ev
 	case own && ev.Kind == kindFinish && st.finish == nil:
 		st.finish = ev
-	case own && ev.Kind == kindResolve && st.finish != nil && st.resolve == nil:
+	case own && ev.Kind == kindResolve && st.state() == change.Conflicted:
 		st.resolve = ev
-	case ev.Kind == kindGC && ev.erases(st.seq):
-		st.imagesErased = true
-	case ev.Kind == kindForget && ev.erases(st.seq):
-		st.imagesErased, st.textsErased = true, true
+	case (ev.Kind == kindGC || ev.Kind == kindForget) && ev.erases(st.seq) && st.isDecided():
+		st.imagesErased, st.textsErased = true, st.textsErased || ev.Kind == kindForget
 	case !own && ev.Kind == kindBegin && slices.Contains(ev.revertedEntries(), st.seq):
 	case !own && ev.Kind == kindFinish && ev.Entry > st.seq:
 		if ev.Finish.State == change.Committed {
 			st.undoers = append(st.undoers, ev.Entry)
 		}
 	default:
-		return damageError("entry %d has an event of another entry", st.seq)
+		return damageError("entry %d is %s, and has an event %q that cannot follow", st.seq, st.state(), ev.Kind)
 	}
 	return nil
 }

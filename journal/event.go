@@ -147,10 +147,14 @@ func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 	if err != nil {
 		return nil, hash{}, fmt.Errorf("writing event %d: %w", seq, err)
 	}
-	b := append(binary.BigEndian.AppendUint64([]byte{eventVersion}, seq), before[:]...)
-	b = append(b, payload...)
+	b := eventBytes(seq, before, payload)
 	sum := sha256.Sum256(b)
 	return append(b, sum[:]...), sum, nil
+}
+
+// eventBytes returns the stored form of an event without its hash.
+func eventBytes(seq uint64, before hash, payload []byte) []byte {
+	return slices.Concat([]byte{eventVersion}, boltfile.U64(seq), before[:], payload)
 }
 
 // eventHead is the size of the bytes before the JSON of an event.

@@ -1,8 +1,8 @@
 package journal
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -42,14 +42,8 @@ type exportedOps struct {
 
 type exportedOp struct {
 	Key  string         `json:"key"` // see [change.Key]
-	Pre  *exportedImage `json:"pre"`
-	Post *exportedImage `json:"post"`
-}
-
-type exportedImage struct {
-	SHA256 hash   `json:"sha256"`
-	Size   int64  `json:"size"`
-	Mode   uint32 `json:"mode"` // the bits of [fs.FileMode]; 0 for a row
+	Pre  *change.Digest `json:"pre"`
+	Post *change.Digest `json:"post"`
 }
 
 type exportedText struct {
@@ -96,6 +90,7 @@ type exporter struct {
 	ctx    context.Context
 	out    *json.Encoder
 	report Report
+	last   blobID // the image that was written last
 }
 
 func (x *exporter) run(withBytes bool) error {
@@ -113,7 +108,7 @@ func (x *exporter) run(withBytes bool) error {
 		return err
 	}
 	if withBytes {
-		if err := x.j.snap().Scan(bucketImages, nil, nil, x.image); err != nil {
+		if err := x.j.snap().Scan(bucketRefs, []byte{byte(blobImage)}, nil, x.image); err != nil {
 			return err
 		}
 	}
@@ -168,16 +163,9 @@ func (x *exporter) ops(list hash) error {
 	}
 	line := exportedOps{"ops", make([]exportedOp, len(ops))}
 	for i, o := range ops {
-		line.Ops[i] = exportedOp{change.Key(o.Ref), exportImage(o.Pre), exportImage(o.Post)}
+		line.Ops[i] = exportedOp{change.Key(o.Ref), o.Pre, o.Post}
 	}
 	return x.out.Encode(line)
-}
-
-func exportImage(d *change.Digest) *exportedImage {
-	if d == nil {
-		return nil
-	}
-	return &exportedImage{d.SHA256, d.Size, d.Mode}
 }
 
 // text writes a text of an entry, unless it is empty or was forgotten.
@@ -196,40 +184,25 @@ func (x *exporter) text(entry uint64, h *hash) error {
 	return x.out.Encode(exportedText{"text", string(b)})
 }
 
-// image writes an image, given the item with its last chunk. It skips items with other chunks.
+// image writes the image of a reference, if it is the first one of an entry that still has its images. A crash may have
+// left references without an entry.
 func (x *exporter) image(it boltfile.Item) error {
-	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
+	id, entry, err := splitRef(it.Key)
+	if err = cmp.Or(err, x.ctx.Err()); err != nil || id == x.last || entry > x.j.head.begun {
 		return err
 	}
-	id := blobID{blobImage, hash(it.Key)}
-	needed, err := x.isNeeded(id)
-	if err != nil || !needed {
+	st, err := x.j.snap().entryState(entry)
+	if err != nil || st.imagesErased {
 		return err
 	}
-	head, err := it.Open(bucketImages)
+	x.last = id
+	head, _, err := x.j.snap().Get(bucketImages, id.hash[:])
 	if err != nil {
 		return err
 	}
-	size, err := x.j.snap().CopyBlob(&chunkWriter{x.out, exportedChunk{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, id.kind.bucket(), id.hash)
+	size, err := x.j.snap().CopyBlob(&chunkWriter{x.out, exportedChunk{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, bucketImages, id.hash)
 	x.report.Images, x.report.Bytes = x.report.Images+1, x.report.Bytes+int64(size)
 	return err
-}
-
-// isNeeded reports whether an entry that still has its images needs the blob. A crash may have left a blob without an
-// entry.
-func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
-	err = x.j.snap().Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
-		_, entry, err := splitRef(it.Key)
-		if err != nil || entry > x.j.head.begun {
-			return err
-		}
-		st, err := x.j.snap().entryState(entry)
-		if err == nil && !st.imagesErased {
-			needed, err = true, boltfile.ErrStop
-		}
-		return err
-	})
-	return needed, err
 }
 
 // A chunkWriter writes each chunk of an image as a line.
@@ -243,30 +216,4 @@ func (w *chunkWriter) Write(b []byte) (int, error) {
 	err := w.out.Encode(w.next)
 	w.next.At += uint64(len(b))
 	return len(b), err
-}
-
-// encode returns the event in its stored form.
-func (line *exportedEvent) encode() []byte {
-	b := binary.BigEndian.AppendUint64([]byte{eventVersion}, line.Event)
-	return append(append(append(b, line.Before[:]...), line.Payload...), line.Hash[:]...)
-}
-
-// infos returns the ops in their stored form.
-func (line *exportedOps) infos() ([]change.OpInfo, error) {
-	all := make([]change.OpInfo, len(line.Ops))
-	for i, o := range line.Ops {
-		ref, err := change.RefOfKey(o.Key)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = change.OpInfo{Ref: ref, Pre: o.Pre.digest(), Post: o.Post.digest()}
-	}
-	return all, nil
-}
-
-func (x *exportedImage) digest() *change.Digest {
-	if x == nil {
-		return nil
-	}
-	return &change.Digest{SHA256: x.SHA256, Size: x.Size, Mode: x.Mode}
 }

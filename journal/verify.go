@@ -35,16 +35,13 @@ func (j *Journal) Verify() (Report, error) {
 func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
+	v := newVerifier(j, head)
 	err := j.file.CheckReadable()
 	if err == nil && j.file.Snap != nil {
 		j.snap().DropCache()
 		err = cmp.Or(v.run(), j.damage)
 	}
-	if err == nil && v.wantHead != "" && !v.headFound {
-		err = fmt.Errorf("%w: %s", errHead, v.wantHead)
-	}
-	if err != nil {
+	if err = cmp.Or(err, v.checkHead()); err != nil {
 		return v.report, fmt.Errorf("verifying journal %s: %w", j.file.Path(), err)
 	}
 	return v.report, nil
@@ -60,7 +57,7 @@ type verifier struct {
 	withoutImages bool
 	report        Report
 
-	states   []chainState      // states[0] belongs to entry 1
+	begun    uint64            // number of entries so far
 	pending  map[uint64]*event // begin events of the pending entries
 	wantKeys map[string]int    // how many keys each derived bucket and each bucket of blobs must have
 
@@ -69,14 +66,16 @@ type verifier struct {
 	refCount int    // number of references that the entries need
 }
 
-// A chainState is the state of an entry after the events checked so far.
-type chainState struct {
-	state                     change.State
-	imagesErased, textsErased bool
+func newVerifier(j *Journal, head string) *verifier {
+	return &verifier{j: j, s: j.snap(), wantHead: strings.ToLower(strings.TrimSpace(head)), wantKeys: map[string]int{}}
 }
 
-func newVerifier(j *Journal, head string) *verifier {
-	return &verifier{j: j, s: j.snap(), wantHead: head, wantKeys: map[string]int{}}
+// checkHead returns an error that wraps errHead if the chain lacks the wanted head.
+func (v *verifier) checkHead() error {
+	if v.wantHead == "" || v.headFound {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errHead, v.wantHead)
 }
 
 func (v *verifier) run() error {
@@ -88,7 +87,7 @@ func (v *verifier) run() error {
 			return err
 		}
 	}
-	v.report.Entries = len(v.states)
+	v.report.Entries = int(v.begun)
 	return nil
 }
 
@@ -149,80 +148,37 @@ func (v *verifier) checkChain() error {
 		before = sum
 		v.report.Head = sum.String()
 		v.headFound = v.headFound || v.wantHead == v.report.Head
-		if err := v.apply(ev); err != nil {
+		if err := v.apply(seq, ev); err != nil {
 			return fmt.Errorf("event %d: %w", seq, err)
 		}
-		return v.checkIndexed(seq, ev)
+		return nil
 	})
 }
 
-// apply checks that the event is valid after the earlier ones, and updates the states.
-func (v *verifier) apply(ev *event) error {
-	switch ev.Kind {
-	case kindBegin:
-		if want := uint64(len(v.states)) + 1; ev.Entry != want {
-			return damageError("it begins entry %d, want %d", ev.Entry, want)
+// apply checks the totals of the event, and that the derived buckets have the keys that follow from it. It counts these
+// keys. Whether the event is valid for the states of its entries follows from these keys, see [entryState.add].
+func (v *verifier) apply(seq uint64, ev *event) error {
+	if ev.Kind == kindBegin {
+		if v.begun++; ev.Entry != v.begun {
+			return damageError("it begins entry %d, want %d", ev.Entry, v.begun)
 		}
-		v.states = append(v.states, chainState{state: change.Pending})
 		v.pending[ev.Entry] = ev
-	case kindFinish:
-		if err := v.transition(ev.Entry, change.Pending, ev.Finish.State); err != nil {
-			return err
-		}
-	case kindResolve:
-		if err := v.transition(ev.Entry, change.Conflicted, change.Resolved); err != nil {
-			return err
-		}
-	default:
-		if err := v.applyErase(ev); err != nil {
-			return err
-		}
 	}
-	pending := uint64(len(v.pending))
+	begin := v.pending[ev.Entry]
 	if ev.Kind == kindFinish {
-		pending-- // checkIndexed removes the entry
-	}
-	if ev.Begun != uint64(len(v.states)) || ev.Pending != pending {
-		return damageError("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, len(v.states), pending)
-	}
-	return nil
-}
-
-func (v *verifier) transition(entry uint64, from, to change.State) error {
-	if entry > uint64(len(v.states)) || v.states[entry-1].state != from {
-		return damageError("entry %d is not %s", entry, from)
-	}
-	v.states[entry-1].state = to
-	return nil
-}
-
-func (v *verifier) applyErase(ev *event) error {
-	for _, s := range ev.Entries {
-		for entry := s[0]; entry <= s[1]; entry++ {
-			if entry > uint64(len(v.states)) {
-				return damageError("it removes images of entry %d of %d", entry, len(v.states))
-			}
-			e := &v.states[entry-1]
-			if e.state == change.Pending || e.state == change.Conflicted {
-				return damageError("it removes images of entry %d, which is %s", entry, e.state)
-			}
-			e.imagesErased, e.textsErased = true, e.textsErased || ev.Kind == kindForget
+		if begin == nil {
+			return damageError("entry %d is not %s", ev.Entry, change.Pending)
 		}
+		delete(v.pending, ev.Entry)
 	}
-	return nil
-}
-
-// checkIndexed checks that the derived buckets have the keys that follow from the event,
-// and counts them.
-func (v *verifier) checkIndexed(seq uint64, ev *event) error {
-	for _, k := range indexKeys(seq, ev, v.pending[ev.Entry]) {
+	if pending := uint64(len(v.pending)); ev.Begun != v.begun || ev.Pending != pending {
+		return damageError("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, v.begun, pending)
+	}
+	for _, k := range indexKeys(seq, ev, begin) {
 		v.wantKeys[k.bucket]++
 		if err := v.requireKey(k.bucket, k.key); err != nil {
 			return err
 		}
-	}
-	if ev.Kind == kindFinish {
-		delete(v.pending, ev.Entry)
 	}
 	return nil
 }
@@ -264,13 +220,10 @@ func (v *verifier) checkCounts(buckets ...string) error {
 // checkEntries reads every entry, and checks that it has references to the blobs it needs.
 func (v *verifier) checkEntries() error {
 	undos := newUndoResolver(v.s)
-	for i, want := range v.states {
-		st, err := v.s.entryState(uint64(i) + 1)
+	for i := range v.begun {
+		st, err := v.s.entryState(i + 1)
 		if err != nil {
 			return err
-		}
-		if st.state() != want.state || st.imagesErased != want.imagesErased || st.textsErased != want.textsErased {
-			return damageError("entry %d is %s, want %s", st.seq, st.state(), want.state)
 		}
 		e, err := v.j.buildEntry(st, undos)
 		if err != nil {
@@ -295,7 +248,7 @@ func (v *verifier) checkEntries() error {
 
 // checkRefs checks that there are no superfluous references, and reads the referenced blobs.
 func (v *verifier) checkRefs() error {
-	if n := uint64(len(v.states)) + 1; v.staging != 0 && v.staging != n {
+	if n := v.begun + 1; v.staging != 0 && v.staging != n {
 		return damageError("entry %d is being staged, want %d", v.staging, n)
 	}
 	var last blobID

@@ -165,8 +165,8 @@ func TestForgedKeys(t *testing.T) {
 		"staging marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markStaging), boltfile.U64(3)) }, "entry 3 is being staged, want 10"},
 		"erasing marked":    {func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markErasing), boltfile.U64(1)) }, "event 1 removes nothing"},
 		"second finish":     {add(&event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}), "entry 1 is not pending"},
-		"resolve":           {add(&event{Kind: kindResolve, Entry: 1, Resolve: &resolveEvent{How: "keep"}}), "entry 1 is not conflicted"},
-		"forget of pending": {add(&event{Kind: kindForget, Entries: []span{{9, 9}}}), "entry 9, which is pending"},
+		"resolve":           {add(&event{Kind: kindResolve, Entry: 1, Resolve: &resolveEvent{How: "keep"}}), `entry 1 is committed, and has an event "resolve" that cannot follow`},
+		"forget of pending": {add(&event{Kind: kindForget, Entries: []span{{9, 9}}}), `entry 9 is pending, and has an event "forget" that cannot follow`},
 		"too few entries":   {addTotals(8, 1), "it counts 8 entries, 1 pending, want 9 and 1"},
 		"too few pending":   {addTotals(9, 0), "it counts 9 entries, 0 pending, want 9 and 1"},
 	} {

@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"strings"
 
+	"mend/change"
 	"mend/internal/boltfile"
 )
 
@@ -34,9 +36,12 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 // ReadExport builds a journal from an export in an empty folder, and checks it as VerifyExport does.
 func ReadExport(ctx context.Context, r io.Reader, dir, head string) (report Report, err error) {
 	x := importer{pending: map[uint64]*event{}, seed: maphash.MakeSeed()}
-	err = x.run(ctx, r, dir)
-	if err == nil {
-		report, err = x.verify(ctx, dir, head)
+	if x.j, err = Open(dir, Options{}); err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, x.j.Close()) }()
+	if err = x.run(ctx, r); err == nil {
+		report, err = x.verify(ctx, head)
 	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, errHead) {
 		return report, err
@@ -83,11 +88,7 @@ func newLineScanner(r io.Reader) *bufio.Scanner {
 	return s
 }
 
-func (x *importer) run(ctx context.Context, r io.Reader, dir string) (err error) {
-	if x.j, err = Open(dir, Options{}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.j.Close()) }()
+func (x *importer) run(ctx context.Context, r io.Reader) error {
 	in := newLineScanner(r)
 	for in.Scan() {
 		x.lines = append(x.lines, maphash.Bytes(x.seed, in.Bytes()))
@@ -129,59 +130,49 @@ func (x *importer) flush() error {
 }
 
 func (x *importer) line(raw []byte) error {
-	var kind struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &kind); err != nil {
+	kind, err := parse[struct{ Type string }](raw)
+	switch {
+	case err != nil:
 		return err
-	}
-	if (kind.Type == "journal") != (len(x.lines) == 1) {
+	case (kind.Type == "journal") != (len(x.lines) == 1):
 		return fmt.Errorf("a line of type %q: the first line, and only that, must have the type journal", kind.Type)
 	}
 	switch kind.Type {
 	case "journal":
-		if err := json.Unmarshal(raw, &x.header); err != nil {
-			return err
-		}
-		if h := x.header; h.Version != exportVersion || h.Format != format {
-			return fmt.Errorf("export %d of format %d: this mend knows %d and %d", h.Version, h.Format, exportVersion, format)
+		x.header, err = parse[exportedJournal](raw)
+		if h := x.header; err == nil && (h.Version != exportVersion || h.Format != format) {
+			err = fmt.Errorf("export %d of format %d: this mend knows %d and %d", h.Version, h.Format, exportVersion, format)
 		}
 		x.put(bucketMeta, []byte(keyID), []byte(x.header.ID))
 		x.put(bucketMeta, []byte(keyCreated), boltfile.U64(x.header.Created))
-		return nil
+		return err
 	case "event":
 		return x.event(raw)
 	case "ops":
-		var line exportedOps
-		if err := json.Unmarshal(raw, &line); err != nil {
-			return err
-		}
-		ops, err := line.infos()
-		if err != nil {
-			return err
-		}
-		return x.blob(bucketOps, encodeOps(ops))
+		return x.ops(raw)
 	case "text":
-		var line exportedText
-		if err := json.Unmarshal(raw, &line); err != nil {
-			return err
-		}
-		return x.blob(bucketTexts, []byte(line.Text))
+		line, err := parse[exportedText](raw)
+		return cmp.Or(err, x.blob(bucketTexts, []byte(line.Text)))
 	case "image":
-		return x.chunk(raw)
+		p, err := parse[exportedChunk](raw)
+		key, val := boltfile.PackChunk(p.SHA256, p.Size, p.At/boltfile.ChunkSize, p.Data)
+		x.put(bucketImages, key, val)
+		return err
 	case "end": // the second export ends with it, too
 		return nil
 	}
 	return fmt.Errorf("this mend does not know a line %q", kind.Type)
 }
 
+func parse[Line any](raw []byte) (line Line, err error) { return line, json.Unmarshal(raw, &line) }
+
 // event adds an event, and indexes it as [writer.event] does.
 func (x *importer) event(raw []byte) error {
-	var line exportedEvent
-	if err := json.Unmarshal(raw, &line); err != nil {
+	line, err := parse[exportedEvent](raw)
+	if err != nil {
 		return err
 	}
-	b := line.encode()
+	b := append(eventBytes(line.Event, line.Before, []byte(line.Payload)), line.Hash[:]...)
 	ev, _, _, err := decodeEvent(line.Event, b)
 	if err != nil {
 		return err
@@ -212,22 +203,27 @@ func (x *importer) event(raw []byte) error {
 	return nil
 }
 
+// ops adds a list of ops.
+func (x *importer) ops(raw []byte) error {
+	line, err := parse[exportedOps](raw)
+	if err != nil {
+		return err
+	}
+	infos := make([]change.OpInfo, len(line.Ops))
+	for i, o := range line.Ops {
+		infos[i].Pre, infos[i].Post = o.Pre, o.Post
+		if infos[i].Ref, err = change.RefOfKey(o.Key); err != nil {
+			return err
+		}
+	}
+	return x.blob(bucketOps, encodeOps(infos))
+}
+
 func (x *importer) blob(bucket string, data []byte) error {
 	return boltfile.WriteBlob(sha256.Sum256(data), data, func(key, val []byte) error {
 		x.put(bucket, key, val)
 		return nil
 	})
-}
-
-// chunk adds a chunk of an image.
-func (x *importer) chunk(raw []byte) error {
-	var p exportedChunk
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return err
-	}
-	key, val := boltfile.PackChunk(p.SHA256, p.Size, p.At/boltfile.ChunkSize, p.Data)
-	x.put(bucketImages, key, val)
-	return nil
 }
 
 // refs adds the references that an entry needs.
@@ -244,20 +240,18 @@ func (x *importer) refs(entry uint64) error {
 }
 
 // verify verifies the built journal, and exports it again.
-func (x *importer) verify(ctx context.Context, dir, head string) (Report, error) {
-	j, err := Open(dir, Options{ReadOnly: true})
-	if err != nil {
+func (x *importer) verify(ctx context.Context, head string) (Report, error) {
+	if err := x.j.attach(); err != nil { // the id is another one now
 		return Report{}, err
 	}
-	defer func() { _ = j.Close() }()
-	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
+	v := newVerifier(x.j, head)
 	v.withoutImages = !x.header.Bytes
 	if err := v.run(); err != nil {
 		return v.report, err
 	}
 	r, w := io.Pipe()
 	go func() {
-		_, err := j.Export(ctx, w, x.header.Bytes)
+		_, err := x.j.Export(ctx, w, x.header.Bytes)
 		w.CloseWithError(err)
 	}()
 	defer func() { _ = r.Close() }()
@@ -270,13 +264,8 @@ func (x *importer) verify(ctx context.Context, dir, head string) (Report, error)
 			return v.report, fmt.Errorf("line %d differs", n+1)
 		}
 	}
-	switch {
-	case again.Err() != nil:
-		return v.report, again.Err()
-	case n < len(x.lines):
+	if again.Err() == nil && n < len(x.lines) {
 		return v.report, errors.New("something follows the end")
-	case v.wantHead != "" && !v.headFound:
-		return v.report, fmt.Errorf("%w: %s", errHead, v.wantHead)
 	}
-	return v.report, nil
+	return v.report, cmp.Or(again.Err(), v.checkHead())
 }

@@ -4,34 +4,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"mend/change"
 )
 
-// A Hash is a SHA-256; in JSON it is hexadecimal.
-type Hash [sha256.Size]byte
-
-// String returns the hash in hexadecimal.
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
-
-// MarshalText returns the hash in hexadecimal.
-func (h Hash) MarshalText() ([]byte, error) {
-	return hex.AppendEncode(nil, h[:]), nil
-}
-
-// UnmarshalText reads what MarshalText returns.
-func (h *Hash) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(h) {
-		return fmt.Errorf("a hash of %d characters", len(text))
-	}
-	_, err := hex.Decode(h[:], text)
-	return err
-}
+// A Hash is the key of a blob.
+type Hash = change.Hash
 
 // The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. Each chunk except the last has the key
 // hash | number u32 and the value codec byte | bytes. The last chunk has the hash alone as key, and version | size u64

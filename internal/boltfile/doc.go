@@ -1,7 +1,7 @@
 // Package boltfile reads and writes files of mend's own, without trusting their content and without losing data: the
 // journal, and the kept copies of sessions. Both are bbolt files with a checksum in each value.
 //
-// It may import internal/ownfile. Read [New] and [Leftovers] first.
+// It may import change and internal/ownfile. Read [New] and [Leftovers] first.
 //
 // bbolt writes a [File], in one process at a time. A transaction is either complete or absent, even after a crash or an
 // error of the disk; see [File.Update]. A [Snapshot] reads the file without bbolt, with every bound checked. [WriteBlob]
