@@ -22,8 +22,7 @@ type Dir struct {
 
 const openFolder = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// Open opens the root of a tree by its canonical path.
-func Open(name string) (*Dir, error) {
+func open(name string) (*Dir, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(name, openFolder, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}

@@ -24,8 +24,7 @@ type Dir struct {
 	f   *os.File // of r, after a call of [Dir.File]
 }
 
-// Open opens the root of a tree by its canonical path.
-func Open(name string) (*Dir, error) {
+func open(name string) (*Dir, error) {
 	r, err := os.OpenRoot(name)
 	return &Dir{Path: ".", r: r, top: r}, err
 }

@@ -8,7 +8,7 @@ import (
 
 // OpenRoot opens the root of a store by its canonical path.
 func OpenRoot(canonical string) (*Dir, error) {
-	d, err := Open(canonical)
+	d, err := open(canonical)
 	if err != nil {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}

@@ -28,7 +28,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	d, err := Open(root)
+	d, err := OpenRoot(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := Open(root)
+	d, err := OpenRoot(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 		return errors.Join(unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE), os.Remove(next))
 	})
 	defer stop()
-	d, err := Open(root)
+	d, err := OpenRoot(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLinkMeanwhile(t *testing.T) {
 		return err
 	})
 	defer stop()
-	d, err := Open(root)
+	d, err := OpenRoot(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestLinkMeanwhile(t *testing.T) {
 
 // TestGrowing: a file that is longer than its size said is too large if it exceeds the limit.
 func TestGrowing(t *testing.T) {
-	d, err := Open("/proc/self")
+	d, err := OpenRoot("/proc/self")
 	if err != nil {
 		t.Skip(err)
 	}

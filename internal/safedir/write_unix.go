@@ -142,9 +142,13 @@ func StatFile(f *os.File) (Entry, error) {
 	return newEntry(&st), nil
 }
 
-// Exchange swaps two existing names.
+// Exchange swaps two existing names, on one file system.
+//
+// The error is an [*os.LinkError]. It wraps [errors.ErrUnsupported] if the system or the file system cannot exchange
+// files. After EIO, EINTR and errors of a network file system it is unknown whether the files were swapped, so the call
+// is not repeated here. After any other error nothing has changed.
 func (d *Dir) Exchange(name string, other *Dir, otherName string) error {
-	return atomicfile.Exchange(d.File(), name, other.File(), otherName)
+	return linkError("exchange", name, otherName, exchange(d, name, other, otherName))
 }
 
 // Link gives the file called name a second name in other, which must not exist.
@@ -153,9 +157,9 @@ func (d *Dir) Link(name string, other *Dir, otherName string) error {
 }
 
 // Move moves name to a free name of other. If the file system has no call for that, the name is
-// checked just before the move.
+// checked just before the move. Its errors are as for [Dir.Exchange], and wrap [fs.ErrExist] if the name is taken.
 func (d *Dir) Move(name string, other *Dir, otherName string) error {
-	err := atomicfile.RenameNoReplace(d.File(), name, other.File(), otherName)
+	err := linkError("rename", name, otherName, renameNoReplace(d, name, other, otherName))
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
@@ -167,9 +171,21 @@ func (d *Dir) Move(name string, other *Dir, otherName string) error {
 	return d.Replace(name, other, otherName)
 }
 
-// Replace moves name to a name of other, replacing the file there.
+// Replace moves name to a name of other, replacing the file there. Its errors are as for [Dir.Exchange].
 func (d *Dir) Replace(name string, other *Dir, otherName string) error {
-	return atomicfile.Rename(d.File(), name, other.File(), otherName)
+	return linkError("rename", name, otherName, unix.Renameat(d.fd, name, other.fd, otherName))
+}
+
+func linkError(op, from, to string, err error) error {
+	if err == nil {
+		return nil
+	}
+	// A file system without these renames returns EINVAL. Nothing else here can cause EINVAL: the
+	// names have no slash, and no folder moves into itself.
+	if errors.Is(err, unix.EINVAL) {
+		err = fmt.Errorf("%w by this file system (%w)", errors.ErrUnsupported, err)
+	}
+	return &os.LinkError{Op: op, Old: from, New: to, Err: err}
 }
 
 // retryError is [retry] for a call that returns only an error.

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 func newArea(t *testing.T) (a *stage.Area, names func() []string) {
 	t.Helper()
 	root := storetest.FastDir(t)
-	d, err := safedir.Open(root)
+	d, err := safedir.OpenRoot(root)
 	if err != nil {
 		t.Fatal(err)
 	}
