@@ -33,7 +33,7 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (out change.Outcom
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
 	if st.Append != nil {
-		return tx.append(st.Append.Size)
+		return tx.append(st.Dir, st.Append.Size)
 	}
 	return tx.commitReplace(st.Dir)
 }
@@ -62,8 +62,10 @@ func (tx *transaction) aborted() (change.Outcome, error) {
 
 // append makes the change with one write. size is the size of the transcript when the change was prepared.
 //
-// A crash or an error during or after the write leaves all, a part or none of the block at the end of the transcript.
-func (tx *transaction) append(size int64) (change.Outcome, error) {
+// A crash or an error during or after the write leaves all, a part or none of the block at the end of the transcript. If
+// the sync fails, append makes the folder of the change: until the next start of the machine the lines can be read
+// although the disk may lack them, so Settle must not take them for durable.
+func (tx *transaction) append(folder string, size int64) (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
 		return change.Outcome{}, err
@@ -96,7 +98,14 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		return change.Outcome{}, err
 	}
 	tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
-	return change.Outcome{State: change.Committed}, tx.sync(f)
+	if err = tx.sync(f); err == nil {
+		return change.Outcome{State: change.Committed}, nil
+	}
+	d, merr := tx.own.Make(folder)
+	if merr == nil {
+		d.Close()
+	}
+	return change.Outcome{}, errors.Join(err, merr)
 }
 
 // isUnchanged reports whether f is still the transcript and still as long as e, the entry that was compared with the
@@ -257,7 +266,8 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 		return false, err
 	}
 	v, appended := c.classify(e.Data)
-	if v != newVersion || carried == 0 && contains(appended, tail) {
+	isNew := v == newVersion || v == oldVersion && c.oldHash == c.newHash // see [transaction.writeAgain]
+	if !isNew || carried == 0 && contains(appended, tail) {
 		return false, nil
 	}
 	missing := tail[carried:]

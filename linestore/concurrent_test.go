@@ -170,6 +170,49 @@ func TestSettleAppend(t *testing.T) {
 	}
 }
 
+// TestFailedSyncOfAppend: if the sync of an append fails, Settle writes the lines again before the change counts as
+// committed, because a second sync succeeds although data is lost. Lines of the agent stay.
+func TestFailedSyncOfAppend(t *testing.T) {
+	for _, agent := range []bool{false, true} {
+		root, before := rootEnding(t, endings["complete"])
+		failed := false
+		var calls []string // after the failed sync
+		s, st := mustPrepare(t, root, func(call string) error {
+			if failed {
+				calls = append(calls, call)
+			} else if failed = strings.HasPrefix(call, "barrier"); failed {
+				return errors.New("input/output error")
+			}
+			if agent && strings.HasPrefix(call, "exchange") {
+				agentAppends(t, root, `{"id":"later"}`)
+			}
+			return nil
+		}, change.Plan{Ops: []change.Op{added}})
+		if out, err := s.Commit(t.Context(), st); err == nil {
+			t.Errorf("Commit = %+v, want an error", out)
+		}
+		want := before + string(added.Post.Data) + "\n"
+		if agent {
+			want += `{"id":"later"}` + "\n"
+		}
+		for range 2 {
+			if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Committed {
+				t.Errorf("Settle = %+v, %v", out, err)
+			}
+			if got := content(t, root); got != want {
+				t.Errorf("the transcript is %q, want %q", got, want)
+			}
+			if all := strings.Join(calls, "\n"); !strings.Contains(all, "write ") || !strings.Contains(all, "exchange ") {
+				t.Errorf("the calls after the failed sync are %q, want a new file", calls)
+			}
+			agent = false
+		}
+		if err := s.Discard(t.Context(), st); err != nil || len(leftovers(root)) > 0 {
+			t.Errorf("Discard = %v, and %q is left", err, leftovers(root))
+		}
+	}
+}
+
 // TestStagedDurably: the last call of Prepare syncs what it has staged.
 func TestStagedDurably(t *testing.T) {
 	root, before := rootEnding(t, endings["complete"])

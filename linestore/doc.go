@@ -19,7 +19,8 @@
 // # Files of a change
 //
 //	.mend/{owner}/{n}/                      a staging folder of replace; {owner} is the id of a journal
-//	.mend/{owner}/append-{size}-{mtime}/    the folder of an append, made only to remove what a crash left
+//	.mend/{owner}/append-{size}-{mtime}/    the folder of an append, made only if its sync failed, or to remove what a
+//	                                        crash left
 //	    {size}-{hash}-{size}-{hash}         a staged file: size and SHA-256 of the old transcript, then of the new one
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted

@@ -124,6 +124,9 @@ func TestSettleWithoutRights(t *testing.T) {
 		if _, err := s.Commit(t.Context(), st); err == nil {
 			t.Fatal("the commit was not killed")
 		}
+		if err := os.RemoveAll(filepath.Join(root, st.Dir)); err != nil { // only a failed sync leaves it, not a kill
+			t.Fatal(err)
+		}
 		data, err := json.Marshal(st)
 		if err = errors.Join(err, os.WriteFile(staged(root), data, 0o644), os.Chown(file(root), 0, 0), os.Chmod(file(root), 0o644)); err != nil {
 			t.Fatal(err)

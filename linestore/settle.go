@@ -118,7 +118,11 @@ func (tx *transaction) settleAppend(folder string, before change.AppendPoint) (c
 	}
 	if all := !slices.ContainsFunc(tx.ops, func(op lineOp) bool { return t.state(&op) != holdsPost }); all {
 		plan, _, _ := tx.edit(tx.newTranscript(rest), true)
-		tx.restoreTime(before.Mtime, before.Size+int64(len(plan.block)))
+		size := before.Size + int64(len(plan.block))
+		if err := tx.writeAgain(folder, t.data, e, before.Mtime, size); err != nil {
+			return change.Outcome{}, err
+		}
+		tx.restoreTime(before.Mtime, size)
 		return tx.settleByContent()
 	}
 	if len(rest) == int(before.Size) {
@@ -161,7 +165,25 @@ func (tx *transaction) wrote(line []byte) bool {
 	})
 }
 
-// putBack replaces the transcript by one without the lines that the change appended.
+// writeAgain replaces the transcript by a new file with the same content if the sync of appended lines failed, which the
+// folder of the change shows. Another sync of the old file would prove nothing, see [atomicfile.Barrier]. If the
+// transcript still has the given size, it gets its mtime from before the change.
+func (tx *transaction) writeAgain(folder string, data []byte, e safedir.Entry, mtime, size int64) error {
+	d, err := tx.root.Sub(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.Close()
+	if e.Size == size {
+		e.Mtime = mtime
+	}
+	return tx.putBack(folder, data, data, e)
+}
+
+// putBack replaces the transcript, which has the content before, by a new file with the content after.
 func (tx *transaction) putBack(folder string, before, after []byte, e safedir.Entry) error {
 	if err := tx.removeStage(folder); err != nil {
 		return err

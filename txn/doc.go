@@ -25,8 +25,9 @@
 //	append: linestore, new lines at the end of a file
 //	  before    nothing; the entry has size and time of the file
 //	  commit    "append", one write, then "barrier"
-//	  settle    the lines after the old size; all present: committed, else a replace removes those that are present
-//	  remains   .mend/OWNER/append-SIZE-MTIME, after a replace by Settle
+//	  settle    the lines after the old size; all present: committed, after a replace by the same content if their sync
+//	            failed; else a replace removes those that are present
+//	  remains   .mend/OWNER/append-SIZE-MTIME, after a failed sync or a replace by Settle
 //	  cut by    linestore TestTornAppend
 //	  steps     txn/testdata/append.steps
 //
