@@ -331,6 +331,76 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// TestRepairBeforeRewind: a repair of what is in the rollout from before the user went back changes the later rollout
+// alone, which then has all of the session. Records keep their ordinals.
+func TestRepairBeforeRewind(t *testing.T) {
+	encrypted := "The encrypted content gAAA...3456 could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+	for _, x := range []struct{ damage, text string }{{"reasoning twice", ""}, {"cut in the last answer", ""}, {"", encrypted}, {"reasoning twice", encrypted}} {
+		h := fixture.NewHome(t, "")
+		if x.damage != "" {
+			h.Damage(fixture.ByName(x.damage))
+		}
+		for _, own := range []string{"01a22fd7-5d45-7890-8669-9edf7c829b84", "01a22fd7-5d45-7890-8669-9edf7c829b85"} { // the user went back twice
+			goBack(t, h, own)
+		}
+		c := open(t, h, t.TempDir())
+		before, want := files(t, h), expectedTexts(t, c)
+		request := repair.Request{}
+		if x.text != "" {
+			e := c.ParseAPIError([]byte(x.text))
+			k, err := c.CaseFor(t.Context(), session(t, c), &e)
+			if must(t, err); repair.MatchError(k, e).Degree != repair.HasContent {
+				t.Errorf("%+v: the session does not match", x)
+			}
+			request.Error, request.All = &e, true
+		}
+		if got := predictFate(t, c, session(t, c)); x.damage != "" && got == "alive" {
+			t.Errorf("%+v: before the repair the session is %s", x, got)
+		}
+		r, err := c.ProposeRepair(t.Context(), session(t, c), request)
+		if err != nil || len(r.Plan.Ops) != 1 {
+			t.Fatalf("%+v: %d ops, %v: %v", x, len(r.Plan.Ops), err, r.Remaining)
+		}
+		id := apply(t, c, r.Plan)
+		head := session(t, c)
+		if got := predictFate(t, c, head); got != "alive" || head.Base != "" || gocmp.Diff(want, expectedTexts(t, c)) != "" {
+			t.Errorf("%+v: after the repair the session is %s, with the base %q: %s", x, got, head.Base, gocmp.Diff(want, expectedTexts(t, c)))
+		}
+		undo(t, c, id)
+		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+			t.Errorf("%+v: after the undo: %s", x, diff)
+		}
+	}
+}
+
+// goBack adds a rollout of the session, as Codex does when the user goes back to an earlier prompt.
+func goBack(t *testing.T, h *fixture.Home, own string) {
+	t.Helper()
+	from, id := h.Rollout(), testdata.CodexSession
+	if all, _ := filepath.Glob(strings.TrimSuffix(from, ".jsonl") + "_*.jsonl"); len(all) > 0 {
+		from, id = all[len(all)-1], strings.TrimSuffix(all[len(all)-1][strings.LastIndex(all[len(all)-1], "_")+1:], ".jsonl")
+	}
+	earlier, err := os.ReadFile(from)
+	must(t, err)
+	at := 100 * (len(from) - len(h.Rollout()) + 1) // more than the earlier rollout has
+	h.Write(strings.Replace(fixture.File, ".jsonl", "_"+own+".jsonl", 1), fmt.Appendf(nil, `{"timestamp":"2026-11-22T16:00:00.000Z","ordinal":%[2]d,"type":"session_meta","payload":{"id":%[1]q,"timestamp":"2026-11-22T16:00:00.000Z","cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","history_mode":"paginated","history_base":{"thread_id":%[4]q,"end_ordinal_exclusive":%[2]d,"end_byte_offset":%[3]d}}}
+{"timestamp":"2026-11-22T16:00:01.000Z","ordinal":%[5]d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"again"}]}}
+`, testdata.CodexSession, at, len(earlier), id, at+1))
+}
+
+// expectedTexts returns the texts, calls and outputs of the request that mend expects.
+func expectedTexts(t *testing.T, c *mend.Store) (all []string) {
+	t.Helper()
+	f, err := c.Forecast(t.Context(), session(t, c))
+	must(t, err)
+	for b := range f.Request.Blocks {
+		if !b.IsThinking() {
+			all = append(all, fmt.Sprint(b.Type, b.Text, b.ToolID, string(b.Output)))
+		}
+	}
+	return slices.Compact(all)
+}
+
 // TestRestoreBeforeRewind: the exact state before the user went back is refused, as the later rollout stays. If all
 // rollouts are lost, it is restored.
 func TestRestoreBeforeRewind(t *testing.T) {

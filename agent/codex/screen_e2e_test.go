@@ -15,6 +15,7 @@ import (
 	"mend/agent"
 	"mend/change"
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
@@ -169,6 +170,25 @@ func TestRealRewind(t *testing.T) {
 		return nil
 	}))
 	restore()
+	h.API.SetAccount("another") // which cannot read the reasoning from before the user went back
+	refused := h.Prompt(testdata.CodexSession, "refused")
+	restore()
+	c = open(t, h, t.TempDir())
+	e := c.ParseAPIError([]byte(refused.Message))
+	r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{Error: &e, All: true})
+	must(t, err)
+	id := apply(t, c, r.Plan)
+	repaired, want := h.Save(), expectedItems(t, c, session(t, c))
+	got := h.Prompt(testdata.CodexSession, "repaired")
+	if diff := gocmp.Diff(want, short(got.Items)); refused.Rule != "O8" || got.Fate() != "alive" || diff != "" {
+		t.Errorf("refused with %s, after the repair the session is %s: %s; the request differs (-predicted +seen):\n%s", refused.Rule, got.Fate(), got.Output, diff)
+	}
+	repaired()
+	undo(t, c, id)
+	if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+		t.Errorf("after the undo of the repair: %s", diff)
+	}
+	h.API.SetAccount(endpoint.FirstAccount)
 	for _, prompt := range []string{"with the index", "without it"} {
 		if prompt == "without it" {
 			must(t, os.Remove(filepath.Join(h.Root(), "state_5.sqlite")))

@@ -96,7 +96,7 @@ func bestMatches(
 		var m *repair.Case
 		// a session without findings breaks no rule
 		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) {
-			if m, err = matcher(ctx, c, f.Session); err != nil {
+			if m, err = matcher(ctx, c, f.Session, readings...); err != nil {
 				return nil, err
 			}
 		}
@@ -251,8 +251,14 @@ func matchesFailure(c *mend.Store, m *repair.Case, readings []repair.APIError) b
 
 // matcher returns the case of a session, to match it with errors; nil if the session cannot be read. The error comes
 // only from the context.
-func matcher(ctx context.Context, c *mend.Store, head change.Head) (*repair.Case, error) {
-	s, err := c.Case(ctx, head)
+func matcher(
+	ctx context.Context, c *mend.Store, head change.Head, readings ...repair.APIError,
+) (*repair.Case, error) {
+	var hidden *repair.APIError
+	if i := slices.IndexFunc(readings, repair.IsHidden); i >= 0 {
+		hidden = &readings[i]
+	}
+	s, err := c.CaseFor(ctx, head, hidden)
 	if err != nil {
 		return nil, ctx.Err()
 	}

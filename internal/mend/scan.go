@@ -138,7 +138,12 @@ func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request)
 
 // Case reads one session of [Store.Sessions] for the engine, even a busy one.
 func (c *Store) Case(ctx context.Context, head change.Head) (*repair.Case, error) {
-	return c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
+	return c.CaseFor(ctx, head, nil)
+}
+
+// CaseFor is Case for an error that only the provider can judge: the content that it may be about is part of the case.
+func (c *Store) CaseFor(ctx context.Context, head change.Head, e *repair.APIError) (*repair.Case, error) {
+	return c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true, Error: e})
 }
 
 // An examined is a finding with the result for later scans.

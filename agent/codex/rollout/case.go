@@ -2,11 +2,13 @@ package rollout
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
 
 	"mend/change"
+	"mend/internal/jsonedit"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
@@ -37,6 +39,8 @@ type Source struct {
 	encrypted string // the id of the rollout with the newest encrypted content of that part; "" for none
 	end, next int64  // where the fork's beginning ends in Plain: after its last record, and before the next one
 	sent      []item // the beginning of the fork, as Codex sends it
+
+	joined bool // Plain also has the content of earlier rollouts, see join
 
 	Restore bool // an archived session should be listed again
 
@@ -77,6 +81,13 @@ func New(s Source) *repair.Case {
 	c := content{path: s.path, row: s.Row}
 	c.lines, c.torn = parseLines(s.Plain)
 	st := newState(s, c)
+	if code, id, _ := st.forkFault(); code == "fork-refused" && id == s.Ref.Session {
+		_, moved := st.baseFault()
+		if whole, ok := s.join(); ok && !moved {
+			c.lines, c.torn = parseLines(whole.Plain)
+			st = newState(whole, c)
+		}
+	}
 	return repair.New(st, repair.Context{
 		Session: s.Ref, Rules: rules(), Texts: s.Texts, Busy: s.Busy, Newer: st.newer(), LastError: st.lastError(),
 		Window: func(request.Model) int { return st.window() },
@@ -270,6 +281,59 @@ func (s *Source) judge(id string, ordinal int64) {
 	if s.refused, _ = st.baseFault(); s.refused == "" && len(st.Turns.Send(repair.Setting{}).Refused) > 0 {
 		s.refused = id
 	}
+}
+
+// join returns the source with the content that Codex sends from earlier rollouts of the session, those before the user
+// went back. A repair of it changes only the newest rollout, which then has that content itself. ok is false if it cannot
+// be read. Each record keeps its ordinal, because forks name one: an empty record replaces the former first one.
+func (s Source) join() (whole Source, ok bool) {
+	lines, _ := parseLines(s.Plain)
+	at, own := metaOf(lines)
+	if own == "" || s.Partial || s.Base == nil || s.Base.Ref.Session != s.Ref.Session {
+		return s, own != "" && !s.Partial
+	}
+	b, ok := s.Base.join()
+	_, _, end := baseOf(lines)
+	// the end of a joined rollout is that of the newest one
+	end += int64(len(b.Plain) - len(s.Base.Plain))
+	if !ok || end <= 0 || end > int64(len(b.Plain)) {
+		return s, false
+	}
+	earlier, _ := parseLines(b.Plain[:end])
+	begin, id := metaOf(earlier)
+	if id == "" {
+		return s, false
+	}
+	first, err := replaceBase(lines[at], earlier[begin])
+	if err != nil {
+		return s, false
+	}
+	raw := [][]byte{first}
+	for _, l := range earlier[begin+1:] {
+		raw = append(raw, l.raw)
+	}
+	raw = append(raw, fmt.Appendf(nil, `{"timestamp":%s,"ordinal":%s,"type":"event_msg",`+
+		`"payload":{"type":"token_count","info":null,"rate_limits":null}}`,
+		lines[at].value.Get("timestamp").Raw(), lines[at].value.Get("ordinal").Raw()))
+	rest := s.Plain
+	for range at + 1 {
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	s.Plain, s.Base, s.joined = bytes.Join(append(raw, rest), []byte("\n")), b.Base, true
+	return s, true
+}
+
+// replaceBase returns the session_meta of a rollout with the place and the beginning of an earlier one.
+func replaceBase(meta, earlier line) (raw []byte, err error) {
+	if base := earlier.payload.Get("history_base").Raw(); base != nil {
+		raw, err = jsonedit.Set(meta.raw, base, "payload", "history_base")
+	} else {
+		raw, err = jsonedit.Remove(meta.raw, "payload", "history_base")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return jsonedit.Set(raw, earlier.value.Get("ordinal").Raw(), "ordinal")
 }
 
 // isPaginated reports whether Codex needs ordinals.

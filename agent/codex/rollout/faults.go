@@ -68,7 +68,11 @@ func (c *State) Faults() (all []repair.Finding) {
 		"meta-again", "encrypted-marker",
 	} {
 		if lines := numbers[code]; len(lines) > 0 {
-			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
+			if c.src.joined {
+				add(code, " There are %d of them, also in earlier rollouts of the session.", len(lines))
+			} else {
+				add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
+			}
 			for i := range lines {
 				all[len(all)-1].Records = append(all[len(all)-1].Records, c.ref("line-"+lines[i]))
 			}
@@ -109,8 +113,8 @@ func (c *State) forkFault() (code, id, why string) {
 func (c *State) refusedBase(id, flags string) (session, why string) {
 	session = c.baseSession(id)
 	if session == c.src.Ref.Session {
-		return session, "It is in the rollout from before the user went back, which mend does not change. Go back further, or " +
-			"begin a new session."
+		return session, "It is in the rollout from before the user went back, which cannot be read in full. Go back further, " +
+			"or begin a new session."
 	}
 	return session, "Repair that session: mend fix " + session + flags + ". Then mend fix repairs its forks."
 }
