@@ -37,7 +37,7 @@ func (c *State) findBranches() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
 		return
 	}
-	path := c.path()
+	path := c.conv.Path()
 	next := make(map[string]*transcript.Record, len(path)) // the next record of the conversation, by record
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
@@ -109,7 +109,7 @@ func (c *State) findOmitted() {
 func (c *State) omittedRecords() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}
-	for _, b := range c.branches(c.path()) {
+	for _, b := range c.branches(c.conv.Path()) {
 		for _, r := range b.all {
 			inBranch[r] = true
 		}
@@ -140,19 +140,6 @@ func (c *State) noteLeft(all []*transcript.Record) {
 			"damage, so it is left alone.",
 	}
 	c.report(f)
-}
-
-// path returns the records of the conversation, and the notes after its leaf.
-func (c *State) path() []*transcript.Record {
-	var notes []*transcript.Record
-	for r := c.conv.Record(c.conv.End); r != nil && !r.IsMessage(); r = c.conv.Record(c.conv.Parent(r)) {
-		notes = append(notes, r)
-	}
-	slices.Reverse(notes)
-	if len(notes) == 0 || c.conv.Parent(notes[0]) != c.conv.Leaf.UUID {
-		return c.conv.Chain
-	}
-	return slices.Concat(c.conv.Chain, notes)
 }
 
 // joinBranches returns the fix that inserts branches, one after another, before the record with which the

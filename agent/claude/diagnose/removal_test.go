@@ -9,6 +9,8 @@ import (
 
 	"mend/agent/claude/diagnose"
 	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/internal/test/claude"
 	"mend/repair"
 )
@@ -161,6 +163,58 @@ func TestAttachedImage(t *testing.T) {
 			t.Errorf("after the repair: %v, %d blocks:\n%.500s", findings(repair.Diagnose(c)), blocks(c), got)
 		}
 	}
+}
+
+// TestKilledBeforeAnswer: the context that was stored after the newest prompt counts, too.
+func TestKilledBeforeAnswer(t *testing.T) {
+	const id = "00000000-0000-4000-8000-00000000000"
+	const attachment = `{"parentUuid":"%s%d","isSidechain":false,"type":"attachment","attachment":%s,"uuid":"%[1]s%[4]d","timestamp":"2026-01-01T00:10:00.500Z"}` + "\n"
+	data := answered(`{"type":"text","text":"a picture"}`)
+	prompt, _, _ := bytes.Cut(data, []byte("\n"))
+	for _, size := range []int{0, 5<<20 + 4} {
+		png := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+		png += strings.Repeat("A", max(0, size-len(png)))
+		image := fmt.Sprintf(`{"type":"file","content":{"type":"image","file":{"base64":%q,"type":"image/png"}}}`, png)
+		data := slices.Concat(prompt, []byte("\n"), fmt.Appendf(nil, attachment, id, 0, image, 8))
+		q, _ := newCase(data).Next()
+		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{})
+		if err != nil || len(q.Turns) == 0 || q.Turns[0].Blocks[0].Type != request.Image || (len(r.Fixed) > 0) != (size > 0) {
+			t.Errorf("size %d: %v, Plan fixes %v", size, err, r.Fixed)
+		}
+		if size > 0 {
+			if left := repair.Diagnose(newCase(transcriptAfter(t, data, r))); slices.ContainsFunc(left, isBroken) {
+				t.Errorf("after the repair: %v", findings(left))
+			}
+		}
+	}
+	thoughts := func(data []byte) (n int) {
+		q, _ := newCase(data).Next()
+		for b := range q.Blocks {
+			if b.IsThinking() {
+				n++
+			}
+		}
+		return n
+	}
+	asked := slices.Concat(claude.Baseline, fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"user","message":{"role":"user","content":"more"},"uuid":"%s0","timestamp":"2026-12-01T00:10:00.000Z"}`+"\n", lastAnswer(t), id))
+	if n := thoughts(asked); n == 0 {
+		t.Error("no thinking is sent")
+	}
+	if n := thoughts(fmt.Appendf(asked, attachment, id, 0, `{"scope":"all","type":"thinking_stripped"}`, 8)); n > 0 {
+		t.Errorf("%d blocks of thinking are sent after it was refused", n)
+	}
+}
+
+// lastAnswer returns the id of the last record of an answer in the baseline.
+func lastAnswer(t *testing.T) (id string) {
+	t.Helper()
+	for line := range bytes.Lines(claude.Baseline) {
+		if kind, _ := jsonedit.Get(line, "type"); string(kind) == `"assistant"` {
+			raw, _ := jsonedit.Get(line, "uuid")
+			id, _ = jsonedit.Text(raw)
+		}
+	}
+	return id
 }
 
 // TestAttachedOrder: the images of two mentioned files are sent before the prompt, in the order of their records.

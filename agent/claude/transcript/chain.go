@@ -334,6 +334,19 @@ func Messages(records []*Record) (n int) {
 	return n
 }
 
+// Path returns the records of the conversation, and the notes after its leaf.
+func (c *Conversation) Path() []*Record {
+	var notes []*Record
+	for r := c.Record(c.End); r != nil && !r.IsMessage(); r = c.Record(c.Parent(r)) {
+		notes = append(notes, r)
+	}
+	slices.Reverse(notes)
+	if len(notes) == 0 || c.Parent(notes[0]) != c.Leaf.UUID {
+		return c.Chain
+	}
+	return slices.Concat(c.Chain, notes)
+}
+
 // HasGuessedParent reports whether the record's parent does not exist, and Claude Code uses a record of nearly the
 // same time instead.
 func (c *Conversation) HasGuessedParent(r *Record) bool { return c.guessed[r.UUID] }

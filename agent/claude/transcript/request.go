@@ -85,14 +85,15 @@ func (c *Conversation) strippedThinking() map[*Block]bool {
 	strips := func(r *Record) bool {
 		return r.Type == Attachment && r.value.TextAt("attachment", "type") == "thinking_stripped"
 	}
-	if !slices.ContainsFunc(c.Chain, strips) {
+	path := c.Path()
+	if !slices.ContainsFunc(path, strips) {
 		return nil
 	}
 	stripped := map[*Block]bool{}
 	var kept []*Block
 	number := map[*Block]int{}
 	answers := map[string][]int{} // the numbers of each answer's thinking
-	for _, r := range c.Chain {
+	for _, r := range path {
 		if r.Type == Assistant {
 			for _, block := range r.Blocks() {
 				if block.IsThinking() {
@@ -120,14 +121,18 @@ func (c *Conversation) strippedThinking() map[*Block]bool {
 
 // addMessages adds a message for each prompt, and one for the records of each answer.
 func (b *builder) addMessages() {
-	for _, r := range b.c.Chain {
+	all := b.c.Chain
+	if b.c.Leaf != nil && b.c.Leaf.Type == User { // context that was stored after the newest prompt
+		all = b.c.Path()
+	}
+	for i, r := range all {
 		if r.IsLoadable() {
 			b.waiting = r.Type != Assistant
 		}
 		switch {
 		case r.Type == Attachment:
 			b.addAttachment(r)
-		case r.isSent():
+		case i < len(b.c.Chain) && r.isSent():
 			b.addRecord(r)
 			b.addLoaded(r)
 		}
@@ -313,6 +318,13 @@ func (b *builder) pairCalls() {
 	for _, m := range b.messages {
 		for _, x := range m.blocks {
 			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult
+		}
+	}
+	for _, r := range b.c.Chain {
+		if r.Virtual { // it is not sent, but counts as a stored result
+			for id := range r.toolIDs(request.ToolResult) {
+				answered[id] = true
+			}
 		}
 	}
 	last := len(b.messages) - 1

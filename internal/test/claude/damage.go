@@ -376,6 +376,7 @@ var Damages = []Damage{
 	{Name: "last marked as a subagent's", Reported: true, Apply: sidechain(answer7)},
 	{Name: "one marked as a subagent's", Apply: sidechain(think3)},
 	{Name: "one that is only shown", Apply: record(answer5, func(r map[string]any) { r["isVirtual"] = true })},
+	{Name: "a result that is only shown", Apply: record(result4, func(r map[string]any) { r["isVirtual"] = true })},
 	{Name: "one uuid twice", Reported: true, Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) }) }},
 	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: childOf(note33, note27)},
 	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
