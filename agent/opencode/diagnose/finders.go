@@ -10,7 +10,6 @@ import (
 	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/repair"
 )
 
 // Findings in readable messages that no request shows, or that mend looks for only because of an error.
@@ -82,11 +81,6 @@ func findEmptied(c *simulation) []finding {
 
 func isSomething(p *record.Part) bool {
 	return p.IsMalformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
-}
-
-// completeMessage completes records of the message: one of them may be its content.
-func completeMessage(c *simulation, f finding) []repair.Fix {
-	return c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message })
 }
 
 func findToolNames(c *simulation) (fs []finding) {

@@ -174,20 +174,3 @@ func isArchived(s *record.Session) bool {
 	raw, found := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != change.ClassNull || found && raw[0] != 'n'
 }
-
-// maxCompletions limits [simulation.completions]: each of them is tried alone.
-const maxCompletions = 16
-
-// completions returns the fixes of the first records that accept selects and that some version of the agent cannot
-// read: the record that seems to be lost may be one of them.
-func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
-	for _, f := range c.screenFailures() {
-		if len(fixes) < maxCompletions && accept(f.Ref) {
-			fixes = append(fixes, recordFixes(c, finding{Ref: f.Ref})...)
-		}
-	}
-	for i := range fixes {
-		fixes[i].Alike = false // two of them may change the same record
-	}
-	return fixes
-}

@@ -58,10 +58,9 @@ var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes
 var rows = []repair.Rule{
 	{Code: "R1", Healed: "OpenCode 1.18.30 sends tool calls after the other blocks of their step."},
 	{Code: "R2", NoFix: notInStore},
-	{Code: "R6", Fixes: fixes(completeMessage), Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
-	{Code: "R10", Fixes: fixes(completeMessage)},
+	{Code: "R6", Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
-	{Code: "R16", Fixes: fixes(firstPromptFixes)},
+	{Code: "R16", Fixes: fixes(fixOrder)},
 	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half with U+FFFD in prompts, answers and results, but not in " +
 		"the input of a call."},
 
@@ -72,19 +71,14 @@ var rows = []repair.Rule{
 
 	{Code: "C1", NoFix: notInStore},
 	{Code: "C2", NoFix: notInStore},
-	{Code: "C6", Fixes: fixes(completeMessage)},
 	{Code: "C9", NoFix: whyLongText},
-	{Code: "V1", Fixes: fixes(completeMessage)},
 
-	{Code: "G2", Fixes: fixes(completeMessage)},
 	{Code: "G5", NoFix: notInStore},
 	{Code: "G6", NoFix: notInStore},
 	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
 	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 
-	{Code: "B1", Fixes: fixes(firstPromptFixes)},
-	{Code: "B3", Fixes: fixes(completeMessage)},
-	{Code: "B11", Fixes: fixes(completeMessage)},
+	{Code: "B1", Fixes: fixes(fixOrder)},
 
 	{
 		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes),
@@ -153,7 +147,7 @@ var rows = []repair.Rule{
 			"agent.compaction.model to another model, or compaction.auto to false.",
 		Example: "A provider that refuses to summarise a conversation, or a compaction with too small a model.",
 	},
-	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
+	{Code: "nothing", Find: find(findNothing)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames),
 		Why:   whyRecord("The id of %s is not usable, or is not the one in its name: %s."),
