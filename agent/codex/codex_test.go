@@ -228,6 +228,27 @@ func TestDamages(t *testing.T) {
 	}
 }
 
+// TestEncryptedMarker: a text in the place of encrypted content is reported, and the provider's error removes it.
+func TestEncryptedMarker(t *testing.T) {
+	for name, text := range map[string]string{"encrypted content made anonymous": "REDACTED", "compacted with a marker": "<removed>"} {
+		h := fixture.NewHome(t, "")
+		h.Damage(fixture.ByName(name))
+		c := open(t, h, t.TempDir())
+		head := session(t, c)
+		r, err := c.ProposeRepair(t.Context(), head, repair.Request{Latent: true})
+		if err != nil || len(r.Plan.Ops) > 0 || len(r.Remaining) != 1 || r.Remaining[0].Rule != "encrypted-marker" {
+			t.Errorf("%s: the repair without an error has %d ops and leaves %v; error %v", name, len(r.Plan.Ops), r.Remaining, err)
+		}
+		e := c.ParseAPIError([]byte("[invalid_encrypted_content] The encrypted content " + text + " could not be verified."))
+		r, err = c.ProposeRepair(t.Context(), head, repair.Request{Error: &e})
+		must(t, err)
+		apply(t, c, r.Plan)
+		if got := predictFate(t, c, session(t, c)); got != "alive" {
+			t.Errorf("%s: after the repair with the error the session is %s", name, got)
+		}
+	}
+}
+
 // TestErrorIndex: the index in an error names the item that Codex sends there. Before the items of a session that a
 // classic model began it sends the instructions. A GPT-6 model gets the tools before them; where such a model began the
 // session, both are stored.

@@ -315,26 +315,6 @@ func (it *item) isMarked() bool {
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
 }
 
-// dropMarked removes the compaction for which isMarked holds, or else all such reasoning.
-func (d *draft) dropMarked() error {
-	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
-	done := ""
-	for _, it := range slices.Backward(marked) {
-		if strings.HasPrefix(it.kind, "compaction") {
-			_, err := d.RemoveCompaction()
-			return err
-		}
-		if it.group == done {
-			continue
-		}
-		done = it.group
-		if err := d.dropIDs(d.c.ref(it.group), true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // setMeta makes the first line the session_meta record. It uses an existing one, or else makes a new one from the
 // readable part of the first line, the row and other records.
 func (d *draft) setMeta() error {

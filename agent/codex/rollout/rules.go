@@ -235,11 +235,8 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A text that is not encrypted is in the place of encrypted reasoning or of an encrypted summary, for " +
 				"example because the rollout was made anonymous. A provider that checks it rejects the request.",
 			Words: "could not be verified",
-			Fix: "mend fix --at-risk removes that reasoning, with the ids of its turns; it removes a compaction with such " +
-				"a summary, and the whole history is sent again.",
-			Loses: "Nothing: the text is no reasoning.",
-			Fixes: sessionFix("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
-				"removed, and the whole history is sent again.", "", (*draft).dropMarked),
+			NoFix: "If the provider rejects it, mend fix with its error removes encrypted reasoning, or the compaction whose " +
+				"summary it cannot read.",
 		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
