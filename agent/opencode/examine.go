@@ -31,7 +31,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	}
 	d := diagnose.Diagnose(loaded, o, env)
 	e := agent.Examination{
-		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: isThinking(loaded, o),
+		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: isThinking(loaded, d.Target, o),
 		Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded),
 	}
@@ -50,13 +50,13 @@ func (s *store) Busy(_ context.Context, _ change.Head, unfinished bool) bool {
 	return unfinished && s.cache.Load().isHeld()
 }
 
-// isThinking reports whether the model is asked to think: according to the options, or else the
+// isThinking reports whether the model is asked to think: according to the options, or else the settings and the
 // session.
-func isThinking(s *record.Session, o repair.Options) bool {
+func isThinking(s *record.Session, t render.Target, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
 	}
-	return diagnose.LikelyThinks(s)
+	return diagnose.LikelyThinks(s, t)
 }
 
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
@@ -75,13 +75,14 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 		return agent.Forecast{}, err
 	}
 	p := render.ProfileFor(o.Version)
-	f := agent.Forecast{Version: p.Version, Thinking: isThinking(loaded, o)}
+	f := agent.Forecast{Version: p.Version}
 	k := s.models.directoryModels(head.Directory)
 	r := render.Render(loaded, render.Settings{
 		Profile: p, Now: o.Now, Missing: isMissing, CanRead: k.canRead,
 		Target: k.targetAs(o.Provider),
 	})
 	api := diagnose.ProviderOf(r)
+	f.Thinking = isThinking(loaded, r.Target, o)
 	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
 	f.Provider = targetName(r.Model, r.Target)
 	f.Place.Turn, f.Place.Block = r.API.Paths()

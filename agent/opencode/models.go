@@ -94,8 +94,15 @@ type knownModel struct {
 type knownOptions struct {
 	Store                     bool
 	Thinking, ReasoningConfig struct {
+		Type         json.RawMessage
 		BlockBinding json.RawMessage `json:"blockBinding"`
 	}
+}
+
+// thinks reports whether the options turn thinking on.
+func (o knownOptions) thinks() bool {
+	isOn := func(kind json.RawMessage) bool { return string(kind) == `"enabled"` || string(kind) == `"adaptive"` }
+	return isOn(o.Thinking.Type) || isOn(o.ReasoningConfig.Type)
 }
 
 // keepsBound reports whether the options stop the agent from leaving out bound thinking.
@@ -355,7 +362,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 		t.Package = "@ai-sdk/github-copilot"
 	}
 	t.Store = own.Options.Store
-	t.KeepsBound = own.Options.keepsBound()
+	t.Thinks, t.KeepsBound = own.Options.thinks(), own.Options.keepsBound()
 	t.Instructions = k.chatGPT && m.ProviderID == "openai"
 	interleaved := own.Interleaved
 	if interleaved == nil {

@@ -85,3 +85,16 @@ func TestKeepsBound(t *testing.T) {
 		}
 	}
 }
+
+// TestThinks: only options with the type enabled or adaptive turn thinking on.
+func TestThinks(t *testing.T) {
+	for options, want := range map[string]bool{
+		`{}`: false, `{"thinking": {"type": "enabled", "budgetTokens": 1024}}`: true, `{"thinking": {"type": "adaptive"}}`: true,
+		`{"thinking": {"type": "disabled"}}`: false, `{"thinking": {"type": 1}}`: false, `{"reasoningConfig": {"type": "enabled"}}`: true,
+	} {
+		var o knownOptions
+		if err := json.Unmarshal([]byte(options), &o); err != nil || o.thinks() != want {
+			t.Errorf("%s: %v, %v", options, o.thinks(), err)
+		}
+	}
+}

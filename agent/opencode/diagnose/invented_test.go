@@ -89,7 +89,7 @@ func TestSeverityInVersionInUse(t *testing.T) {
 					ref  change.Ref
 				}
 				broken := map[key]bool{}
-				for _, v := range render.Check(anthropic.Provider{}, request, LikelyThinks(s)) {
+				for _, v := range render.Check(anthropic.Provider{}, request, LikelyThinks(s, render.Target{})) {
 					broken[key{v.Rule, firstRef(v.Refs)}] = true
 				}
 				for _, f := range caseOf(s, o, false).Findings().All() {

@@ -196,7 +196,8 @@ func (c *simulation) violations(set setting) []request.Violation {
 // settingsFor returns the setting in use, followed by the others where a fix must hold: the newest version, or with
 // [repair.Options].AllSettings or Latent all versions, and for Anthropic's API each with thinking on and off.
 func (c *simulation) settingsFor(s *record.Session) []setting {
-	use := setting{profile: render.ProfileFor(c.request.Version), thinking: LikelyThinks(s)}
+	use := setting{profile: render.ProfileFor(c.request.Version)}
+	use.thinking = LikelyThinks(s, c.render(use).Target)
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
 	}
@@ -224,12 +225,12 @@ func (c *simulation) newestProfile() render.Profile {
 	return render.ProfileFor("")
 }
 
-// LikelyThinks reports whether the next request most likely asks the model to think: some answer of the model that
-// wrote the newest answer has thinking. A model that can think does not always do so, so the newest answer alone is
-// not enough.
-func LikelyThinks(s *record.Session) bool {
+// LikelyThinks reports whether the next request, which goes to t, most likely asks the model to think: the settings turn
+// thinking on, or some answer of the model that wrote the newest answer has thinking. A model that can think does not
+// always do so, so the newest answer alone is not enough.
+func LikelyThinks(s *record.Session, t render.Target) bool {
 	newest := s.LatestAssistant()
-	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
+	return t.Thinks || newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
 		return m.Role == change.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID &&
 			m.HasThinking()
 	})

@@ -23,6 +23,8 @@ type Target struct {
 	Store bool
 	// Instructions means that the system prompt is sent beside the items of the input.
 	Instructions bool
+	// Thinks means that the settings turn thinking on.
+	Thinks bool
 	// KeepsBound means that the settings prevent the agent from omitting bound thinking; see [request.Binding].
 	KeepsBound bool
 	// Field is the member for reasoning, if the model has its own member for it.
