@@ -25,7 +25,6 @@ const (
 	HasContent
 	BreaksElsewhere   // the request breaks the rule, but not at the place that the error names
 	HasClass          // a finding has the error's class; its place is unknown
-	TitleInText       // the text contains the session's title
 	FailedWithIt      // no request shows the error, but the newest answer failed with it
 	BreaksRule        // the request breaks the rule, and the error names no place
 	BreaksItOtherwise // as [BreaksThere], but in a setting that is not in use

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mend/change"
 	"mend/internal/mend"
@@ -66,9 +65,16 @@ func Find(
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
 		return failedFirst(ctx, c, found, readings), err
 	}
-	failed, err := failedSessions(ctx, c, heads, readings)
-	if err != nil || len(failed) > 0 {
-		return failed, err
+	var failed []Culprit
+	for _, h := range heads {
+		if hasFailure(ctx, c, h, readings) {
+			failed = append(failed, Culprit{
+				Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
+			})
+		}
+	}
+	if ctx.Err() != nil || len(failed) > 0 {
+		return failed, ctx.Err()
 	}
 	return found, nil
 }
@@ -77,17 +83,15 @@ func Find(
 func bestMatches(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func(),
 ) (best []Culprit, err error) {
-	named := newNames(readings)
+	named := namesIn(readings)
 	hidden := slices.ContainsFunc(readings, repair.IsHidden)
 	for f := range c.WithCache().Scan(ctx, heads) {
 		step()
 		x := Culprit{Session: f.Session, Error: readings[0], Wrong: faultText(f, ""), Match: repair.Match{N: -1, M: -1}}
 		readings := slices.DeleteFunc(slices.Clone(readings), func(e repair.APIError) bool { return !mayShow(c, f, e) })
 		switch {
-		case named.hasID(f.Session.ID):
+		case named[f.Session.ID]:
 			x.Match.Degree = repair.IDInText
-		case named.hasTitle(f.Session.Title):
-			x.Match.Degree = repair.TitleInText
 		case len(readings) == 0:
 			continue
 		case x.Wrong != "":
@@ -114,7 +118,7 @@ func bestMatches(
 			isHidden := match.Degree == repair.HasContent || match.Degree == repair.HasQuoted
 			if match.Degree > x.Match.Degree {
 				x.Match, x.Error, x.Wrong, x.Hidden = match, e, wrong, isHidden
-			} else if isHidden && !x.Hidden && x.Match.Degree >= repair.TitleInText { // the text names the session
+			} else if isHidden && !x.Hidden && x.Match.Degree == repair.IDInText {
 				x.Error, x.Hidden = e, true
 			}
 		}
@@ -153,56 +157,22 @@ func faultText(f mend.Finding, class repair.Class) string {
 	return ""
 }
 
-// names are the texts in a pasted error that may name sessions.
-type names struct {
-	words map[string]bool
-	text  string // in lower case, without white space
-}
-
 var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
 
-// maxTitled limits the bytes of a text that are searched for titles: each title takes a search of its own.
-const maxTitled = 16 << 10
-
-func newNames(readings []repair.APIError) names {
-	n := names{words: map[string]bool{}}
+// namesIn returns the words of a pasted error that may be ids of sessions.
+func namesIn(readings []repair.APIError) map[string]bool {
+	words := map[string]bool{}
 	for _, e := range readings {
 		for _, w := range nameWords.FindAllString(e.Text, -1) {
-			n.words[w] = true
+			words[w] = true
 			for at := strings.LastIndexByte(w, '.'); at >= 0; at = strings.LastIndexByte(w, '.') { // a file name
 				w = w[:at]
-				n.words[w] = true
+				words[w] = true
 			}
 		}
 	}
-	n.text = squeeze(readings[0].Text[:min(len(readings[0].Text), maxTitled)])
-	return n
+	return words
 }
-
-func (n names) hasID(id string) bool { return n.words[id] }
-
-// hasTitle reports whether the text is the title, quotes it, or contains a title of several words.
-func (n names) hasTitle(title string) bool {
-	title = strings.TrimSpace(title)
-	short := squeeze(title)
-	switch {
-	case short == "":
-		return false
-	case n.text == short:
-		return true
-	case strings.Contains(title, " ") && utf8.RuneCountInString(short) >= minTitle:
-		return strings.Contains(n.text, short)
-	}
-	return slices.ContainsFunc(quotes, func(q [2]string) bool { return strings.Contains(n.text, q[0]+short+q[1]) })
-}
-
-// quotes are the quotation marks around a title.
-var quotes = [][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}}
-
-// minTitle is the minimum number of letters of a title that is searched for.
-const minTitle = 10
-
-func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
 // failedFirst sorts the culprits: sessions that failed with the error in the newest response come first.
 func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
@@ -210,39 +180,19 @@ func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings [
 		return found
 	}
 	for i := range found {
-		if m, _ := matcher(ctx, c, found[i].Session); m != nil {
-			found[i].Failed = matchesFailure(c, m, readings)
-		}
+		found[i].Failed = hasFailure(ctx, c, found[i].Session, readings)
 	}
 	request.MoveFirst(found, func(x Culprit) bool { return x.Failed })
 	return found
 }
 
-// failedSessions returns the sessions that failed with the error in the newest response.
-func failedSessions(
-	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
-) (found []Culprit, err error) {
-	for _, h := range heads {
-		m, err := matcher(ctx, c, h)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil && matchesFailure(c, m, readings) {
-			found = append(found, Culprit{
-				Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
-			})
-		}
-	}
-	return found, nil
-}
-
-// matchesFailure reports whether the newest response of the session failed with the error.
-func matchesFailure(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
-	stored := m.LastError
-	if len(stored) == 0 {
+// hasFailure reports whether the newest response of a session failed with the error; false if it cannot be read.
+func hasFailure(ctx context.Context, c *mend.Store, head change.Head, readings []repair.APIError) bool {
+	s, err := c.Case(ctx, head)
+	if err != nil || len(s.LastError) == 0 {
 		return false
 	}
-	newest := c.ParseAPIError(stored)
+	newest := c.ParseAPIError(s.LastError)
 	return slices.ContainsFunc(readings, func(e repair.APIError) bool {
 		tooLong := e.Class == repair.ContextTooLong && newest.Class == e.Class // their words differ
 		return tooLong || provider.SameError(newest.Text, e.Text)

@@ -116,8 +116,8 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) {
 		t.Fatal(err)
 	}
 	head := heads[slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })]
-	m, err := matcher(t.Context(), c, head)
-	if err != nil || m == nil {
+	m, err := c.Case(t.Context(), head)
+	if err != nil {
 		t.Fatalf("no case of %s: %v", id, err)
 	}
 	q, refused := m.Sent(repair.InUse)

@@ -161,8 +161,7 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // certainCulprit returns the session of an error if it is unambiguous:
-//   - If the text names sessions: the only one that it names, or the only one of these that is broken. In an error,
-//     titles do not count as names.
+//   - If the text names sessions: the only one that it names, or the only one of these that is broken.
 //   - Of sessions that break the rule: the only one, or the only one that failed with the error.
 //   - Otherwise: the newest session of the current folder that failed with the error, or the only session that failed;
 //     or, if the error names no block, the only session with a finding of its class.
@@ -170,11 +169,9 @@ func certainCulprit(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
 		return culprit.Culprit{}, false
-	case degree == repair.TitleInText && found[0].Error.Recognised: // an error may contain the words of a title
-		return culprit.Culprit{}, false
 	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
 		return culprit.Culprit{}, false
-	case degree == repair.IDInText, degree == repair.TitleInText:
+	case degree == repair.IDInText:
 		wrong := slices.DeleteFunc(slices.Clone(found), func(x culprit.Culprit) bool { return x.Wrong == "" })
 		if len(wrong) == 1 {
 			return wrong[0], true
@@ -191,7 +188,7 @@ func certainCulprit(found []culprit.Culprit) (culprit.Culprit, bool) {
 
 // isHealthyByName reports whether the text only names the session, and the session is not broken.
 func isHealthyByName(x culprit.Culprit) bool {
-	return x.Wrong == "" && !x.Hidden && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
+	return x.Wrong == "" && !x.Hidden && x.Match.Degree == repair.IDInText
 }
 
 // printHealthy prints where a healthy session is, and how to continue it.
@@ -265,7 +262,7 @@ func reasonOf(x culprit.Culprit) string {
 		reason = "it has the content that the error names, at " + where
 	case repair.HasClass:
 		reason = "one of its findings matches this error"
-	case repair.IDInText, repair.TitleInText:
+	case repair.IDInText:
 		if reason = "you named it"; wrong != "" {
 			reason += ", and it is broken: " + wrong
 		}
