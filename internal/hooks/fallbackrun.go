@@ -226,9 +226,7 @@ func (f *fallback) timeUntilDue() time.Duration {
 // handle handles one event.
 func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.session
-	if p.event.isFailure() || p.event.kind == sawPrompt { // before an answer there is time to ask the agent
-		f.learn(ctx, id)
-	}
+	f.learn(ctx, id)
 	actions := p.actions
 	if actions == nil {
 		actions = f.step(id, p.event)

@@ -1,14 +1,12 @@
 package hooks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,9 +75,9 @@ func newGuardState() guardState {
 
 // A knownFile is a session's knowledge of one state of a file.
 type knownFile struct {
-	file  fileStamp
-	spans []span // sorted
-	all   bool   // it knows the whole file
+	file fileStamp
+	last int  // it knows the lines from 1 to this one
+	all  bool // it knows the whole file
 }
 
 // A runningCall is a call that has begun.
@@ -109,7 +107,7 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	why := "it exists and was not read in this session. Read it first"
 	switch {
 	case current:
-		why = "only a part of it was read in this session. Read the rest first"
+		why = "only a part of it was read in this session. Read it from its beginning to its end first"
 	case seen:
 		why = "it was changed after it was read in this session. Read it again first"
 	}
@@ -146,23 +144,15 @@ func (s guardState) end(e guardEvent) guardState {
 	return s
 }
 
-// add adds lines that were read. If an offset was given, an output of unknown format counts as partial.
+// add adds lines that were read; those after a gap do not count. If an offset was given, an output of unknown format
+// counts as partial.
 func (k *knownFile) add(p span, part bool) {
-	if p.unknown {
+	switch {
+	case p.unknown:
 		k.all = k.all || p.whole && !part
-		return
+	case p.first <= k.last+1:
+		k.last, k.all = max(k.last, p.last), k.all || p.end
 	}
-	all := append(slices.Clone(k.spans), p)
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
-	k.spans = nil
-	for _, p := range all {
-		if n := len(k.spans) - 1; n < 0 || p.first > k.spans[n].last+1 {
-			k.spans = append(k.spans, p)
-		} else {
-			k.spans[n].last, k.spans[n].end = max(k.spans[n].last, p.last), k.spans[n].end || p.end
-		}
-	}
-	k.all = k.all || k.spans[0].first == 1 && k.spans[0].end
 }
 
 // maxLineShown is the number of UTF-16 units of a line that the read tool shows. The tool cuts a longer line and marks
