@@ -98,12 +98,13 @@ func (c *Config) try(set func(*Config) error) {
 func (c *Config) setAlias(name string, value jsontext.Value) error {
 	target := aliases[name]
 	if word, ok := strings.CutPrefix(target, "skip "); ok {
-		if string(value) == "false" {
-			c.note("%s of oh-my-opencode adds %s to skip", name, word)
-			return c.skip(word)
+		if string(value) != "false" {
+			c.note("%s of oh-my-opencode has no effect: it is on unless skip has %s", name, word)
+			return nil
 		}
-		c.note("%s of oh-my-opencode has no effect: it is on unless skip has %s", name, word)
-		return nil
+		effect, err := c.turnOff(target)
+		c.note("%s of oh-my-opencode %s", name, effect)
+		return err
 	}
 	k, err := c.find(target)
 	if err != nil {
@@ -116,12 +117,17 @@ func (c *Config) setAlias(name string, value jsontext.Value) error {
 	return nil
 }
 
-// skip adds a word to the setting skip.
-func (c *Config) skip(word string) error {
-	if c.Skips(word) {
-		return nil
+// turnOff adds a word to the setting skip, for "skip WORD", or makes an assignment. It returns that in words.
+func (c *Config) turnOff(what string) (effect string, err error) {
+	word, isWord := strings.CutPrefix(what, "skip ")
+	if !isWord {
+		name, value, _ := strings.Cut(what, "=")
+		return "sets " + what, c.assign(name, value, File)
 	}
-	return c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), File)
+	if !c.Skips(word) {
+		err = c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), File)
+	}
+	return "adds " + word + " to skip", err
 }
 
 // disableHooks turns off the hooks in a list.
@@ -131,20 +137,12 @@ func (c *Config) disableHooks(value jsontext.Value) error {
 		return fmt.Errorf("key %q: want a list of names, got %s", disabledHooks, value)
 	}
 	for _, hook := range hooks {
-		effect, ok := hookSwitches[hook]
+		what, ok := hookSwitches[hook]
 		if !ok {
 			c.note("mend has no hook %.100q, so %s has no effect on it", hook, disabledHooks)
 			continue
 		}
-		var err error
-		if word, ok := strings.CutPrefix(effect, "skip "); ok {
-			err = c.skip(word)
-			effect = "adds " + word + " to skip"
-		} else {
-			name, off, _ := strings.Cut(effect, "=")
-			err = c.assign(name, off, File)
-			effect = "sets " + effect
-		}
+		effect, err := c.turnOff(what)
 		if err != nil {
 			return err
 		}

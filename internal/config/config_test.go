@@ -253,3 +253,21 @@ func TestLoadEmpty(t *testing.T) {
 		}
 	}
 }
+
+// TestParseModel: a model is "PROVIDER/MODEL", with an optional variant in parentheses.
+func TestParseModel(t *testing.T) {
+	for name, want := range map[string][3]string{
+		"anthropic/claude-opus-4-5":  {"anthropic", "claude-opus-4-5"},
+		"openrouter/google/gemini-3": {"openrouter", "google/gemini-3"},
+		"openai/gpt-5(high)":         {"openai", "gpt-5", "high"},
+		"gpt-5":                      {},
+		"/gpt-5":                     {},
+		"openai/":                    {},
+		"openai/(high)":              {},
+	} {
+		provider, model, variant, ok := ParseModel(name)
+		if ok != (want[0] != "") || ok && [3]string{provider, model, variant} != want {
+			t.Errorf("ParseModel(%q) = %q, %q, %q, %t", name, provider, model, variant, ok)
+		}
+	}
+}

@@ -204,12 +204,21 @@ func (c *Config) validate(k setting, origin Origin) error {
 // validateModels checks the names of models and records the origin of the setting.
 func (c *Config) validateModels(k setting, models []string, origin Origin) error {
 	for _, m := range models {
-		if provider, model, ok := strings.Cut(m, "/"); !ok || strings.TrimSpace(provider) == "" || strings.TrimSpace(model) == "" || strings.HasPrefix(model, "(") {
+		if _, _, _, ok := ParseModel(m); !ok {
 			return k.typeError(strconv.Quote(m))
 		}
 	}
 	c.origin[k.name] = origin
 	return nil
+}
+
+// ParseModel splits the name of a model: provider/model, or provider/model(variant).
+func ParseModel(name string) (provider, model, variant string, ok bool) {
+	provider, model, _ = strings.Cut(name, "/")
+	if before, rest, found := strings.Cut(model, "("); found && strings.HasSuffix(rest, ")") {
+		model, variant = before, strings.TrimSuffix(rest, ")")
+	}
+	return provider, model, variant, strings.TrimSpace(provider) != "" && strings.TrimSpace(model) != ""
 }
 
 // want describes the allowed values of the setting.

@@ -105,18 +105,6 @@ const (
 	sawDeleted                          // the session was deleted
 )
 
-// isFailure reports whether the event may make the policy use another model.
-func (e *fallbackEvent) isFailure() bool {
-	switch e.kind {
-	case sawError, sawRetry, sawTime:
-		return true
-	case sawAnswer:
-		return e.message.HasError()
-	default:
-		return false
-	}
-}
-
 // step returns the state after an event, and the actions. If an action fails, the following ones are skipped,
 // and the policy gets sawFailure.
 func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []action) {
@@ -460,19 +448,6 @@ func (s fallbackState) actionFailed() (fallbackState, []action) {
 		return s, nil
 	}
 	return s, []action{showToast(fallbackTitle, notContinuedText(s.next), live.VariantError)}
-}
-
-// ParseModel reads the name of a model: provider/model, or provider/model(variant).
-func ParseModel(text string) (live.Model, error) {
-	provider, model, ok := strings.Cut(text, "/")
-	variant := ""
-	if name, rest, found := strings.Cut(model, "("); found && strings.HasSuffix(rest, ")") {
-		model, variant = name, strings.TrimSuffix(rest, ")")
-	}
-	if !ok || provider == "" || model == "" {
-		return live.Model{}, fmt.Errorf("model %q: want a name such as anthropic/claude-opus-4-5", text)
-	}
-	return live.Model{ProviderID: provider, ModelID: model, Variant: variant}, nil
 }
 
 // An agentError is an error as the agent reports it.

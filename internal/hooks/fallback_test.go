@@ -429,24 +429,6 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
-// TestParseModel: a model is "PROVIDER/MODEL", with an optional variant in parentheses.
-func TestParseModel(t *testing.T) {
-	for text, want := range map[string]live.Model{
-		"anthropic/claude-opus-4-5":  {ProviderID: "anthropic", ModelID: "claude-opus-4-5"},
-		"openrouter/google/gemini-3": {ProviderID: "openrouter", ModelID: "google/gemini-3"},
-		"openai/gpt-5(high)":         {ProviderID: "openai", ModelID: "gpt-5", Variant: "high"},
-		"gpt-5":                      {},
-		"/gpt-5":                     {},
-		"openai/":                    {},
-		"openai/(high)":              {},
-	} {
-		got, err := ParseModel(text)
-		if got != want || (err != nil) != (want == (live.Model{})) || err == nil && got.String() != text {
-			t.Errorf("ParseModel(%q) = %+v, %v", text, got, err)
-		}
-	}
-}
-
 // watchRecorded passes recorded events to the hooks, up to the first event that contains until.
 func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	t.Helper()

@@ -115,9 +115,8 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 func parseModels(names []string) []live.Model {
 	var all []live.Model
 	for _, name := range names {
-		if m, err := hooks.ParseModel(name); err == nil {
-			all = append(all, m)
-		}
+		provider, model, variant, _ := config.ParseModel(name) // it was validated
+		all = append(all, live.Model{ProviderID: provider, ModelID: model, Variant: variant})
 	}
 	return all
 }
