@@ -80,13 +80,13 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 		return "", nil
 	}
 	if id := a.info.ID; id != "" {
-		if !a.dedupe.claim(id) {
+		if !a.claim(id) {
 			a.log.Debug("handled already")
 			return "", nil
 		}
 		defer func() {
 			if err != nil && !errors.Is(err, errLimit) { // it may be tried again
-				a.dedupe.release(id)
+				a.release(id)
 			}
 		}()
 	}
@@ -113,7 +113,7 @@ func (a *attempt) start(ctx context.Context) error {
 	if a.begun {
 		return nil
 	}
-	if a.limited && !a.late && !a.dedupe.attempt(a.Head.ID) {
+	if a.limited && !a.late && !a.countAttempt(a.Head.ID, 1) {
 		return errLimit
 	}
 	a.begun = true
@@ -179,11 +179,11 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
 		return err
 	case a.patient && errors.Is(err, repair.ErrBusy):
-		a.dedupe.uncount(a.Head.ID)
+		a.countAttempt(a.Head.ID, -1)
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.dedupe.uncount(a.Head.ID) // without a try, the attempt does not count
+			a.countAttempt(a.Head.ID, -1) // without a try, the attempt does not count
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
@@ -236,7 +236,7 @@ func (a *attempt) showRepair(ctx context.Context, entry string) {
 	case a.resumes != nil && a.resumes(a) && ctx.Err() == nil:
 		a.resume(ctx) // the prompt counts as an attempt, so that it cannot loop
 	case a.limited:
-		a.dedupe.uncount(a.Head.ID)
+		a.countAttempt(a.Head.ID, -1)
 	}
 }
 

@@ -29,14 +29,15 @@ type Options struct {
 // A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
 // recovery runs at a time.
 type Hook struct {
-	agent  Agent
-	store  Repairer
-	opt    Options
-	sem    chan struct{} // holds a value while a recovery runs
-	dedupe *dedupe
-	wait   func(context.Context, time.Duration) error
+	agent Agent
+	store Repairer
+	opt   Options
+	sem   chan struct{} // holds a value while a recovery runs
+	wait  func(context.Context, time.Duration) error
 
 	mu             sync.Mutex
+	claimed        map[string]bool   // the failed messages that were handled
+	attempts       map[string]int    // recoveries since the last successful turn, by session
 	trials         map[string]string // the agent version, by session that was repaired before a request
 	contradictions map[string]string // why a version behaves differently than expected, by version
 }
@@ -50,8 +51,8 @@ func New(a Agent, r Repairer, o Options) *Hook {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Hook{
-		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep,
-		trials: map[string]string{}, contradictions: map[string]string{},
+		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), wait: sleep,
+		claimed: map[string]bool{}, attempts: map[string]int{}, trials: map[string]string{}, contradictions: map[string]string{},
 	}
 }
 
@@ -85,6 +86,41 @@ func (h *Hook) IsRecoverableError(e []byte) bool {
 func (h *Hook) handles(c repair.Class) bool {
 	_, ok := notices[c]
 	return ok && !slices.Contains(h.opt.Disabled, c)
+}
+
+// claim reports whether the message may be handled, and records it as handled until release.
+func (h *Hook) claim(message string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	claimed := h.claimed[message]
+	h.claimed[message] = true
+	return !claimed
+}
+
+func (h *Hook) release(message string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.claimed, message)
+}
+
+// countAttempt adds to the recoveries of the session: -1 for one that did not fail, or that was not tried. At the limit
+// it returns false.
+func (h *Hook) countAttempt(session string, by int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := max(h.attempts[session]+by, 0)
+	if n > h.opt.MaxAttempts {
+		return false
+	}
+	h.attempts[session] = n
+	return true
+}
+
+// resetAttempts is called after a turn of the session succeeded.
+func (h *Hook) resetAttempts(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.attempts, session)
 }
 
 // Acquire waits until no other recovery runs.

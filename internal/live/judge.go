@@ -103,7 +103,7 @@ func (a *attempt) judgeStored(ctx context.Context) (v Verdict) {
 		a.Question.Deadline = time.Minute
 		v.Entry, v.Err = a.preflight(ctx)
 	case v.Worst == nil && x.Failure == nil:
-		a.dedupe.reset(a.Head.ID)
+		a.resetAttempts(a.Head.ID)
 	}
 	return v
 }

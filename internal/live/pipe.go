@@ -32,7 +32,8 @@ var (
 type Pipe struct {
 	timeout time.Duration // of one call
 
-	out     chan outgoing
+	writing sync.Mutex
+	out     io.Writer
 	ended   chan struct{} // closed when the plugin has closed its side
 	endOnce sync.Once
 
@@ -41,32 +42,9 @@ type Pipe struct {
 	pending map[int]chan line
 }
 
-// An outgoing is a line that waits to be written. written is closed when it is.
-type outgoing struct {
-	text    []byte
-	written chan struct{}
-}
-
-// NewPipe returns a pipe that writes its lines to out. A goroutine writes them; it ends
-// when the plugin closes its side.
+// NewPipe returns a pipe that writes its lines to out.
 func NewPipe(out io.Writer) *Pipe {
-	p := &Pipe{
-		timeout: defaultTimeout, out: make(chan outgoing), ended: make(chan struct{}), pending: map[int]chan line{},
-	}
-	go func() {
-		for {
-			select {
-			case q := <-p.out:
-				if _, err := out.Write(q.text); err != nil {
-					p.end()
-				}
-				close(q.written)
-			case <-p.ended:
-				return
-			}
-		}
-	}()
-	return p
+	return &Pipe{timeout: defaultTimeout, out: out, ended: make(chan struct{}), pending: map[int]chan line{}}
 }
 
 // defaultTimeout limits one call.
@@ -192,22 +170,24 @@ func (p *Pipe) deliver(l line) {
 	}
 }
 
-// send sends a line and returns when it is written.
+// send sends a line and returns when it is written. A write that blocks continues in the background.
 func (p *Pipe) send(ctx context.Context, l line) error {
 	b, err := termjson.Marshal(l)
 	if err != nil {
 		return err
 	}
-	q := outgoing{append(b, '\n'), make(chan struct{})}
+	written := make(chan struct{})
+	go func() {
+		p.writing.Lock()
+		defer p.writing.Unlock()
+		if _, err := p.out.Write(append(b, '\n')); err != nil {
+			p.end()
+			return
+		}
+		close(written)
+	}()
 	select {
-	case p.out <- q:
-	case <-p.ended:
-		return errAgentEnded
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-q.written:
+	case <-written:
 		return nil
 	case <-p.ended:
 		return errAgentEnded

@@ -159,7 +159,7 @@ func findInterrupted(ctx context.Context, a *attempt) bool {
 		return false
 	case m.Info.IsFinished():
 		if !m.Info.HasError() && m.Info.Finish != nil { // see update.answered
-			a.dedupe.reset(a.Head.ID)
+			a.resetAttempts(a.Head.ID)
 		}
 		return false
 	case a.opt.KeepInterrupted:

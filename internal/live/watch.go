@@ -72,7 +72,7 @@ func (w *Watch) Accept(e Event) {
 		delete(w.sessions, u.session)
 		w.queue = slices.DeleteFunc(w.queue, func(q Situation) bool { return q.Head.ID == u.session })
 	case u.answered:
-		w.dedupe.reset(u.session)
+		w.resetAttempts(u.session)
 		w.endTrial(u.session)
 	}
 	if cause == 0 {
@@ -120,9 +120,11 @@ func (w *Watch) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-w.closed:
-			if w.empty() { // otherwise a situation was queued meanwhile
+			q, ok := w.next() // one may have been queued meanwhile
+			if !ok {
 				return
 			}
+			w.Look(ctx, q)
 		}
 	}
 }
@@ -136,10 +138,4 @@ func (w *Watch) next() (q Situation, ok bool) {
 	}
 	q, w.queue = w.queue[0], w.queue[1:]
 	return q, true
-}
-
-func (w *Watch) empty() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queue) == 0
 }

@@ -127,17 +127,17 @@ func TestSuccessResetsAttempts(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	h := f.hook(Options{MaxAttempts: 1})
 	w := NewWatch(h)
-	h.dedupe.attempt("ses_1")
+	h.countAttempt("ses_1", 1)
 	calls := assistantMessage("msg_2")
 	calls.Info.Finish = "tool-calls"
 	for _, m := range []Message{assistantMessage("msg_2"), calls, failedMessage("msg_2", otherText)} {
-		if w.Accept(messageEvent(m)); h.dedupe.attempt("ses_1") {
+		if w.Accept(messageEvent(m)); h.countAttempt("ses_1", 1) {
 			t.Errorf("%+v counts as a turn that succeeded", m.Info)
 		}
 	}
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
-	if w.Accept(messageEvent(done)); !h.dedupe.attempt("ses_1") {
+	if w.Accept(messageEvent(done)); !h.countAttempt("ses_1", 1) {
 		t.Error("a turn that succeeded does not count")
 	}
 }
