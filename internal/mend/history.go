@@ -43,7 +43,9 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 		c.cache().Forget(p.Session)
 		p.Operation = c.journal.operation
 		e, err = txn.Run(ctx, j, st, p)
-		c.journal.noteEntry(e)
+		if l := c.journal; l.joins && l.operation == 0 {
+			l.operation = e.Operation // 0 after an error
+		}
 		return err
 	})
 	return e, err

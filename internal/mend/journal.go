@@ -75,13 +75,6 @@ func (l *Journal) ID() (string, error) {
 // Join makes all following changes, up to the next call, one operation, so that they are undone together.
 func (l *Journal) Join() { l.joins, l.operation = true, 0 }
 
-// noteEntry remembers the operation of a new entry. After an error e may be the zero Entry.
-func (l *Journal) noteEntry(e change.Entry) {
-	if l.joins && l.operation == 0 {
-		l.operation = e.Operation
-	}
-}
-
 // Hold keeps the journal open until release or the next write, so that all reads see one state. Meanwhile no other
 // process can write the journal, so release it before a question or a long task. Hold is for one goroutine.
 func (l *Journal) Hold() (release func()) {

@@ -50,16 +50,6 @@ func (l *Journal) WithCopies(dir string, o keep.Options, f func(*keep.Keep) erro
 // their stamps are unchanged.
 const KeptAsked = "keep"
 
-// readCopy reads a session to copy it. If a later change may leave the same stamp, the copy has none.
-func (c *Store) readCopy(ctx context.Context, head change.Head) (agent.Copy, error) {
-	began := c.clock()
-	copied, err := c.store.Copy(ctx, head)
-	if !copied.Stamp.Distinct(began) {
-		copied.Stamp = change.Stamp{}
-	}
-	return copied, err
-}
-
 // add stores a copy of a session.
 func (c *Store) add(ctx context.Context, k *keep.Keep, head change.Head, copied *agent.Copy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
@@ -148,8 +138,11 @@ func (c *Store) KeepAll(
 
 // keepOne copies one session for [Store.KeepAll]. The error is about the file of the copies.
 func (c *Store) keepOne(ctx context.Context, k *keep.Keep, head change.Head, why string) (Kept, error) {
-	s := Kept{Session: head}
-	copied, err := c.readCopy(ctx, head)
+	s, began := Kept{Session: head}, c.clock()
+	copied, err := c.store.Copy(ctx, head)
+	if !copied.Stamp.Distinct(began) { // a later change may leave the same stamp
+		copied.Stamp = change.Stamp{}
+	}
 	if err == nil {
 		s.Saved, err = c.add(ctx, k, head, &copied, why)
 		if err != nil && !errors.Is(err, keep.ErrNothing) {

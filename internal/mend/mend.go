@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"mend/agent"
@@ -51,36 +51,15 @@ type Store struct {
 	journal *Journal
 	clock   func() time.Time // the system's, for the age of a stamp
 
-	lastList *lastList
-	byID     map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
-	pass     *pass                  // of [Store.WithCache]; nil for a new one with each scan
+	last *atomic.Pointer[listFacts]
+	byID map[string]change.Head // see [Store.ListOnce]; nil: the store is listed each time
+	pass *pass                  // of [Store.WithCache]; nil for a new one with each scan
 }
 
-// A lastList has the facts of the last list of sessions. It is safe for concurrent use.
-type lastList struct {
-	mu     sync.Mutex
-	count  int    // of its sessions; -1 before the first list
-	newest string // the newest version of the agent in any list
-}
-
-// sessions returns the number of sessions, -1 before the first list.
-func (l *lastList) sessions() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.count
-}
-
-// newestVersion returns the newest version of the agent, "" if no session has one.
-func (l *lastList) newestVersion() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.newest
-}
-
-func (l *lastList) update(heads []change.Head) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.count, l.newest = len(heads), cmp.Or(l.newest, repair.NewestVersion(heads))
+// The listFacts are the facts of the last list of sessions.
+type listFacts struct {
+	count   int    // of its sessions; -1 before the first list
+	version string // the newest version of the agent in any list; "" for none
 }
 
 // Open finds the store. It writes nothing. The error wraps [ErrNoStore] if no store is found; otherwise it comes
@@ -96,9 +75,9 @@ func Open(o Options) (*Store, error) {
 	if o.Journal == nil {
 		o.Journal = OpenJournal("")
 	}
-	return &Store{
-		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, lastList: &lastList{count: -1},
-	}, nil
+	c := &Store{opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, last: &atomic.Pointer[listFacts]{}}
+	c.last.Store(&listFacts{count: -1})
+	return c, nil
 }
 
 // Classes returns the classes of findings that a user can name, of all agents.
@@ -137,7 +116,7 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.lastList.update(heads)
+	c.last.Store(&listFacts{len(heads), cmp.Or(c.last.Load().version, repair.NewestVersion(heads))})
 	return heads, nil
 }
 

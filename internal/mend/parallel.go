@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // resultsAhead is how many results per worker may wait for an earlier one.
@@ -18,11 +20,12 @@ func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
-		workers := runtime.GOMAXPROCS(0)
-		results := make(chan chan R, workers*resultsAhead) // for each item, the channel of its result
+		var workers errgroup.Group
+		workers.SetLimit(runtime.GOMAXPROCS(0))
+		results := make(chan chan R, runtime.GOMAXPROCS(0)*resultsAhead) // for each item, the channel of its result
 		wg.Go(func() {
+			defer func() { _ = workers.Wait() }()
 			defer close(results)
-			slots := make(chan bool, workers)
 			for _, item := range items {
 				result := make(chan R, 1)
 				select {
@@ -30,14 +33,9 @@ func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context
 				case <-ctx.Done():
 					return
 				}
-				select {
-				case slots <- true:
-				case <-ctx.Done():
-					return
-				}
-				wg.Go(func() {
+				workers.Go(func() error {
 					result <- f(ctx, item)
-					<-slots
+					return nil
 				})
 			}
 		})

@@ -20,7 +20,7 @@ func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error
 
 // agentVersion returns the agent version for diagnoses: the option, or else the newest version of the
 // sessions that [Store.Sessions] listed; "" if none has a version.
-func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.lastList.newestVersion()) }
+func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.last.Load().version) }
 
 // Version returns the facts about a version of the agent; "" means the version for diagnoses.
 func (c *Store) Version(name string) agent.Version {

@@ -56,18 +56,9 @@ func (r *Restorable) Time() time.Time {
 	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
 }
 
-// setCopy sets the copy; nil means that there is none.
-func (r *Restorable) setCopy(s *keep.State) {
-	if s != nil {
-		r.Kept, r.KeptAt = s.Messages, s.Time
-	}
-}
-
 // missingSession returns a missing session with the copy to restore.
 func missingSession(best *keep.State) Restorable {
-	r := Restorable{Session: best.Head(), State: Deleted, Copied: best.Messages}
-	r.setCopy(best)
-	return r
+	return Restorable{Session: best.Head(), State: Deleted, Copied: best.Messages, Kept: best.Messages, KeptAt: best.Time}
 }
 
 // Restorables lists the sessions of the store that can be restored, newest first: hidden ones, and those that
@@ -230,7 +221,9 @@ func (c *Store) restorable(
 	if undone && shown != repair.Listed {
 		from = nil
 	}
-	r.setCopy(from)
+	if from != nil {
+		r.Kept, r.KeptAt = from.Messages, from.Time
+	}
 	switch {
 	case shown != repair.Listed:
 		return r, from, shown != repair.NotLoaded || from != nil, nil
@@ -600,7 +593,10 @@ func (c *Store) ProposeRestore(
 		return done, err
 	}
 	if chosen == nil {
-		return c.restoreRows(ctx, done, r, seen)
+		result, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: r.Force}) // unhide it
+		done.Plan, done.Fixed = result.Plan, result.Fixed
+		done.Plan.Seen = seen
+		return done, err
 	}
 	if r.At.IsZero() && r.State == "" {
 		if most := fullest(states, (*keep.State).Complete); most != nil && most.Messages > chosen.Messages {
@@ -664,14 +660,6 @@ func noState(head change.Head, states []keep.State) error {
 	return fail.New(fail.Problems, fmt.Sprintf("its oldest kept state is from %s, its newest from %s",
 		oldest.Time.Local().Format(time.DateTime), states[0].Time.Local().Format(time.DateTime)),
 		"restoring session %s: no complete state of that time was kept", head.ID)
-}
-
-// restoreRows plans to unhide a complete session.
-func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, error) {
-	result, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: r.Force})
-	done.Plan, done.Fixed = result.Plan, result.Fixed
-	done.Plan.Seen = seen
-	return done, err
 }
 
 // restoreKept plans to write a copy into the store.

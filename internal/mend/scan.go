@@ -62,7 +62,7 @@ func (f *Finding) Fixable() bool {
 // sessions of the store, Scan keeps the results for later scans.
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.lastList.sessions()
+		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.last.Load().count
 		p.start(heads)
 		lost := c.salvageLosses()
 		examine := func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }
@@ -202,7 +202,7 @@ func (c *Store) MainSession(ctx context.Context, h change.Head) change.Head {
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
 // the store cannot find one. The error wraps [ErrNoSession] if none exists.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
-	if c.lastList.sessions() > 0 { // repairOptions needs one list
+	if c.last.Load().count > 0 { // repairOptions needs one list
 		if head, err := c.store.SessionByID(ctx, id); err == nil {
 			return head, nil
 		}

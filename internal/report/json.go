@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/term"
 )
 
 // freeFields are the fields whose values can have names chosen by a user, a tool or a provider.
@@ -36,7 +37,7 @@ func decode(text []byte) (v any) {
 	if len(bytes.Trim(text, "\x00")) == 0 {
 		what = "all NUL"
 	}
-	return description(fmt.Sprintf("‹%s, %s›", count(len(text), "byte"), what))
+	return description(fmt.Sprintf("‹%s, %s›", term.Count(len(text), "byte"), what))
 }
 
 // contentOf returns the value of a record: of its JSON text, or of the columns of its row.
@@ -51,7 +52,7 @@ func contentOf(ref change.Ref, i *change.Image) any {
 		case isInt:
 			members[c.Name] = json.Number(fmt.Sprint(n))
 		case c.Class != change.ClassText:
-			members[c.Name] = description(fmt.Sprintf("‹%s of %s›", c.Class, count(len(c.Bytes), "byte")))
+			members[c.Name] = description(fmt.Sprintf("‹%s of %s›", c.Class, term.Count(len(c.Bytes), "byte")))
 		case bytes.HasPrefix(c.Bytes, []byte("{")):
 			members[c.Name] = decode(c.Bytes)
 		default:

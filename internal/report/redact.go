@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mend/change"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -92,9 +93,9 @@ func (r *redactor) text(s string) string {
 
 // form describes a text without its content: its length, and unusual characters.
 func form(s string) string {
-	parts := []string{count(utf8.RuneCountInString(s), "character")}
+	parts := []string{term.Count(utf8.RuneCountInString(s), "character")}
 	if n := strings.Count(s, "\n"); n > 0 {
-		parts = append(parts, count(n+1, "line"))
+		parts = append(parts, term.Count(n+1, "line"))
 	}
 	for _, f := range []struct {
 		found bool
@@ -111,13 +112,6 @@ func form(s string) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // vocabulary has the words of mend's own sentences, and of the names of fields and types. TestVocabulary generates the

@@ -2,7 +2,7 @@
 // repair. It is for the maintainers of the agent: it shows the structure of the session, and replaces texts, titles,
 // paths, commands, names and ids.
 //
-// It may import change, internal/request, internal/termjson and repair. Read [Write] first.
+// It may import change, internal/request, internal/term, internal/termjson and repair. Read [Write] first.
 //
 // Only values on a list stay: numbers, the types and fields of OpenCode's records, the names of its own tools and
 // agents, and the words of mend's own sentences (words.txt).
@@ -25,6 +25,7 @@ import (
 
 	"mend/change"
 	"mend/internal/request"
+	"mend/internal/term"
 	"mend/internal/termjson"
 	"mend/repair"
 )
@@ -117,7 +118,7 @@ func (r *redactor) summary(s Source) string {
 	if len(s.Ops) == 0 {
 		return text + ". mend has no repair for it."
 	}
-	return fmt.Sprintf("%s. A repair fixes %s with %s.", text, count(len(s.Fixed), "finding"), count(len(s.Ops), "change"))
+	return fmt.Sprintf("%s. A repair fixes %s with %s.", text, term.Count(len(s.Fixed), "finding"), term.Count(len(s.Ops), "change"))
 }
 
 // facts returns the list of facts about the session.
@@ -184,9 +185,9 @@ func (r *redactor) request(s Source) g.Node {
 		}
 		shown = append(shown, r.turn(s, n, t, byPlace))
 	}
-	counts := fmt.Sprintf("%s, %s, %s.", count(len(s.Request.Turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
+	counts := fmt.Sprintf("%s, %s, %s.", term.Count(len(s.Request.Turns), "message"), term.Count(blocks, "block"), term.Count(len(s.Violations), "violation"))
 	if left > 0 {
-		counts += fmt.Sprintf(" The first %s without a violation are left out.", count(left, "message"))
+		counts += fmt.Sprintf(" The first %s without a violation are left out.", term.Count(left, "message"))
 	}
 	return g.Group{h.P(h.Class("soft"), g.Text(counts)), r.violations(byPlace[[2]int{-1, -1}]), shown}
 }
@@ -235,9 +236,9 @@ func (r *redactor) block(b *request.Block) string {
 		}
 		return strings.Join(parts, "  ")
 	case request.Image, request.Document:
-		return fmt.Sprintf("%s  %s  %s%s", r.word("type", b.Mime), count(len(b.Data), "byte"), r.text(b.Name), r.text(b.URL))
+		return fmt.Sprintf("%s  %s  %s%s", r.word("type", b.Mime), term.Count(len(b.Data), "byte"), r.text(b.Name), r.text(b.URL))
 	case request.Thinking, request.RedactedThinking:
-		signature := fmt.Sprintf("signature of %s", count(len(b.Signature), "byte"))
+		signature := fmt.Sprintf("signature of %s", term.Count(len(b.Signature), "byte"))
 		if b.Unsigned {
 			signature = "no signature"
 		}
