@@ -120,7 +120,7 @@ var printCases = []struct{ command, args string }{
 	{"restore", "HOSTILE"},
 	{"restore", "--from HOSTILE"},
 	{"restore", "--all --dry-run"},
-	{"report", "SESSION -o report.html --force"},
+	{"report", "SESSION -o report.html"},
 	{"report", "SESSION -o HOSTILE/x"},
 	{"report", "HOSTILE"},
 	{"clean", ""},

@@ -2,7 +2,9 @@ package corpus
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -229,8 +231,16 @@ func (p *player) look(s state) {
 		if code, out, errOut := p.run("verify", exportName); code != 4 || !strings.Contains(errOut, formerExport) {
 			p.Errorf("verify of the frozen export: exit code %d, want 4 and %q:\n%s%s", code, formerExport, out, errOut)
 		}
-		p.must("log", "--export", exportName, "--force", "--with-bytes")
+		p.removeExport()
+		p.must("log", "--export", exportName, "--with-bytes")
 		p.must("verify", exportName)
+	}
+}
+
+// removeExport removes the frozen export, because mend overwrites no file.
+func (p *player) removeExport() {
+	if err := os.Remove(filepath.Join(p.home, exportName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.Fatal(err)
 	}
 }
 
@@ -323,7 +333,8 @@ func checkControls(t *testing.T, cases []*frozenCase, program string) {
 	} {
 		p := newPlayer(t, c, program)
 		p.unpack("done")
-		p.must("log", "--export", exportName, "--force")
+		p.removeExport()
+		p.must("log", "--export", exportName)
 		changed := 0
 		for _, f := range c.files["done"] {
 			name := filepath.Join(p.home, f.name)

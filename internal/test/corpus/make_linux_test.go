@@ -222,7 +222,7 @@ func (m *maker) make() *frozenCase {
 		back.Args, forth.Args = m.resolveArgs(m.back), m.resolveArgs(m.forth)
 	}
 	m.mustRun(ok, "verify")
-	export := []string{"log", "--export", exportName, "--force"}
+	export := []string{"log", "--export", exportName}
 	if m.foreign != nil {
 		export = append(export, "--with-bytes") // not all, for the size of the corpus
 	}

@@ -2,8 +2,8 @@
 // questions, batches of changes, answers, settings, completion, signals and exit codes. It imports no verb.
 //
 // It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/show, internal/atomicfile, internal/config,
-// internal/fail, internal/keep, internal/mend, internal/ownfile, internal/request, internal/term, internal/termjson,
-// internal/userdir, journal, repair and txn. Read [Env.Run] and [Batch.Apply] first.
+// internal/fail, internal/keep, internal/mend, internal/request, internal/term, internal/termjson, journal, repair and
+// txn. Read [Env.Run] and [Batch.Apply] first.
 package frame
 
 import (
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"mend/change"
 	"mend/cmd/mend/internal/show"
+	"mend/internal/atomicfile"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
@@ -186,6 +188,15 @@ func (env *Env) RunPager(print func() error) (err error) {
 	})
 	env.Terminal = t
 	return err
+}
+
+// CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. It never
+// replaces a file.
+func CreateFile(path string, text []byte) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fail.New(fail.Refused, "name another file, or - for standard output", "writing %s: it exists, and mend overwrites no file", path)
+	}
+	return atomicfile.Replace(path, nil, text, 0o600)
 }
 
 // The types of the JSON answers. docs/output.schema.json is generated from them.

@@ -2,15 +2,12 @@ package frame
 
 import (
 	"encoding/binary"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"mend/internal/mend"
 )
 
 // TestCreateFileAppearsComplete: CreateFile gives a file its name only when it is complete, so that a process that is
@@ -25,9 +22,7 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 	if _, err := unix.InotifyAddWatch(watch, dir, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
 		t.Fatal(err)
 	}
-	env := &Env{Opt: mend.Options{Journal: mend.OpenJournal(t.TempDir())}}
-	write := func(w io.Writer) error { _, err := io.WriteString(w, "complete"); return err }
-	if err := env.CreateFile(filepath.Join(dir, "new"), false, write); err != nil {
+	if err := CreateFile(filepath.Join(dir, "new"), []byte("complete")); err != nil {
 		t.Fatal(err)
 	}
 	events := make([]byte, 4096)
@@ -42,8 +37,8 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 			t.Error("the file had its name before it was complete")
 		}
 	}
-	if err := env.CreateFile(filepath.Join(dir, "new"), false, write); err == nil {
-		t.Error("CreateFile replaced a file without force")
+	if err := CreateFile(filepath.Join(dir, "new"), []byte("complete")); err == nil {
+		t.Error("CreateFile replaced a file")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(text) != "complete" {
 		t.Errorf("the file has %q, %v", text, err)

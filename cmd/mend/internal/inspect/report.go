@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -19,14 +18,9 @@ import (
 	"mend/repair"
 )
 
-type reportFlags struct {
-	out   string
-	force bool
-}
-
 // Report returns the verb report.
 func Report(env *frame.Env) *cobra.Command {
-	var f reportFlags
+	var file string
 	cmd := &cobra.Command{
 		Use:   "report [SESSION]",
 		Short: "Write a page about a session for a bug report",
@@ -43,12 +37,11 @@ The page is one file. It loads nothing and needs no script.`,
   mend report ses_abc -o - | less         print it`,
 		Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return runReport(cmd.Context(), env, names, f)
+			return runReport(cmd.Context(), env, names, file)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
-	fl.BoolVar(&f.force, "force", false, "overwrite the file")
+	fl.StringVarP(&file, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
 	frame.ThinkingFlag(env, fl)
 	return cmd
 }
@@ -58,8 +51,8 @@ type ReportAnswer struct {
 	Path string `json:"path"`
 }
 
-func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlags) error {
-	if f.out == "-" && env.JSON {
+func runReport(ctx context.Context, env *frame.Env, names []string, file string) error {
+	if file == "-" && env.JSON {
 		return frame.Usagef("--json and --output - cannot be used together")
 	}
 	c, head, err := frame.OpenSession(ctx, env, names, "report", false)
@@ -74,15 +67,15 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 	if err := report.Write(&page, s); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	if f.out == "-" {
+	if file == "-" {
 		_, err := env.Write(page.Bytes())
 		return err
 	}
-	if err := env.CreateFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
+	if err := frame.CreateFile(file, page.Bytes()); err != nil {
 		return err
 	}
-	env.SetAnswers(ReportAnswer{f.out})
-	env.Printf("Wrote %s.\n", term.Bold(f.out))
+	env.SetAnswers(ReportAnswer{file})
+	env.Printf("Wrote %s.\n", term.Bold(file))
 	env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	return nil
 }

@@ -2,6 +2,7 @@ package repairs
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -33,8 +34,8 @@ type logFlags struct {
 	rules                                        []string
 	verbose                                      bool
 
-	export           string // the file
-	withBytes, force bool
+	export    string // the file
+	withBytes bool
 }
 
 // Log returns the verb log.
@@ -78,7 +79,6 @@ A WHEN is an age such as 7d, a date such as 2026-03-31, or a time such as 2026-0
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
 	fl.StringVar(&f.export, "export", "", "write the whole journal to this `FILE` as JSON Lines, or to standard output with -")
 	fl.BoolVar(&f.withBytes, "with-bytes", false, "with --export: also the contents before and after")
-	fl.BoolVar(&f.force, "force", false, "with --export: overwrite the file")
 	return cmd
 }
 
@@ -102,8 +102,8 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 		return err
 	case cmd.Flags().Changed("limit") && f.limit < 1:
 		return frame.Usagef("--limit %d: want a number from 1", f.limit)
-	case f.export == "" && (f.force || f.withBytes):
-		return frame.Usagef("--with-bytes and --force need --export")
+	case f.export == "" && f.withBytes:
+		return frame.Usagef("--with-bytes needs --export")
 	case f.export != "" && (len(names)+len(files) > 0 || q.Agent != "" || filters(q)):
 		return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a name, a file or a filter")
 	case f.export != "":
@@ -323,7 +323,12 @@ func exportLog(ctx context.Context, env *frame.Env, f logFlags) error {
 	case f.export == "-":
 		return export(env)
 	}
-	if err := env.CreateFile(f.export, f.force, export); err != nil {
+	var text bytes.Buffer
+	err := export(&text)
+	if err == nil {
+		err = frame.CreateFile(f.export, text.Bytes())
+	}
+	if err != nil {
 		return err
 	}
 	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.export, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})

@@ -1,7 +1,6 @@
 package running
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +88,7 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 	}
 	dir, err := env.Opt.Journal.Folder()
 	if to != "" {
-		dir, err = copiesFolder(env, to)
+		dir, err = copiesFolder(to)
 	}
 	if err != nil {
 		return err
@@ -130,16 +129,13 @@ func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f f
 
 // copiesFolder returns mend's folder in a folder that the user names. That folder must exist, so that nothing is copied
 // to an unmounted disk.
-func copiesFolder(env *frame.Env, to string) (string, error) {
+func copiesFolder(to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {
 		return "", err
 	}
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
 		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
-	}
-	if owner := cmp.Or(env.OwnerOf(dir), frame.AgentOf(filepath.Dir(dir))); owner != "" {
-		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, owner)
 	}
 	return dir, nil
 }
