@@ -4,8 +4,8 @@
 //
 // It may import agent/claude, change, cmd/mend/internal/agents, cmd/mend/internal/frame,
 // cmd/mend/internal/inspect, cmd/mend/internal/rare, cmd/mend/internal/repairs, cmd/mend/internal/restore,
-// cmd/mend/internal/running, cmd/mend/internal/show, cmd/mend/internal/space, internal/atomicfile, internal/mend,
-// internal/term, journal, testdata and txn. Read run first; runRepair of cmd/mend/internal/repairs is a typical
+// cmd/mend/internal/running, cmd/mend/internal/show, cmd/mend/internal/space, internal/atomicfile, internal/config,
+// internal/mend, internal/term, journal, testdata and txn. Read run first; runRepair of cmd/mend/internal/repairs is a typical
 // verb.
 package main
 

@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -83,15 +82,6 @@ func LoadSettingsFrom(path string, set []string) (config.Config, error) {
 
 // ConfigHint is the hint of an error about a setting.
 const ConfigHint = `"mend config" lists the settings`
-
-// CompleteSettings returns the keys of all settings.
-func CompleteSettings(context.Context, *Env, []string) (all []cobra.Completion) {
-	c := config.Defaults()
-	for _, s := range c.Settings() {
-		all = append(all, cobra.CompletionWithDesc(s.Key, s.Description))
-	}
-	return all
-}
 
 // KeepPolicy returns the policy for thinning copies, with the size from the settings.
 func KeepPolicy(c config.Config) keep.Policy {

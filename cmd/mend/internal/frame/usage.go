@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,8 +87,11 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 // FlagError translates an error of the flag parser.
 func FlagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		f := invalid.GetFlag()
-		return fail.New(fail.Usage, HelpHint(cmd), "--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid)))
+		f, why := invalid.GetFlag(), errors.New("it cannot have this value")
+		if f.Value.Type() == "func" { // otherwise the text is Go's own
+			why = errors.Unwrap(invalid)
+		}
+		return fail.New(fail.Usage, HelpHint(cmd), "--%s %s: %w", f.Name, invalid.GetValue(), why)
 	}
 	return &fail.Failure{Code: fail.Usage, Hint: HelpHint(cmd), Err: err}
 }
@@ -97,20 +99,6 @@ func FlagError(cmd *cobra.Command, err error) error {
 // HelpHint returns a hint that names the help of a verb.
 func HelpHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())
-}
-
-// wantedValue describes the values that a flag accepts.
-func wantedValue(f *pflag.Flag, err error) string {
-	var number *strconv.NumError
-	switch {
-	case f.Value.Type() == "bool":
-		return "want true or false"
-	case errors.As(err, &number) && errors.Is(err, strconv.ErrRange):
-		return "the number is too large"
-	case errors.As(err, &number):
-		return "want a whole number"
-	}
-	return err.Error()
 }
 
 // CommandName returns the name of a command in JSON answers, such as "config set".
