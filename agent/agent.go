@@ -301,9 +301,9 @@ type Restoration struct {
 
 // An Expiry describes what an agent deletes by itself.
 type Expiry struct {
-	Sessions int       // number of deleted sessions
-	First    time.Time // when the first of them is deleted
-	Days     int       // after how many days without use
+	Sessions int       `json:"sessions"` // number of deleted sessions
+	First    time.Time `json:"first"`    // when the first of them is deleted
+	Days     int       `json:"days"`     // after how many days without use
 }
 
 // A Failure is a stored error that ended a turn.

@@ -12,8 +12,8 @@ import (
 type Installer interface {
 	// Installation describes the file.
 	Installation() Installation
-	// Path returns the path of the file: for all projects, or only for the project of the current folder.
-	Path(project bool) (string, error)
+	// Path returns the path of the file.
+	Path() (string, error)
 	// Accepts returns an error if the agent does not support an option of s.
 	Accepts(s Setup) error
 	// Install returns the text with exactly one entry of mend. Options of an earlier installation stay if s leaves them
@@ -61,11 +61,12 @@ type Setup struct {
 
 // A Status is the state of an installation in a file.
 type Status struct {
-	State        State
-	Version      string // of the mend that wrote it, "" if unknown
-	Store, Hooks string // given at its installation
-	Repair       bool
-	Keep         bool
+	State   State  `json:"state"`
+	Version string `json:"version,omitempty"` // of the mend that wrote it, "" if unknown
+	Store   string `json:"store,omitempty"`   // the --store of the installation
+	Hooks   string `json:"hooks,omitempty"`   // the --hooks of the installation
+	Repair  bool   `json:"repair,omitempty"`  // the hooks repair sessions
+	Keep    bool   `json:"keep,omitempty"`    // the hooks copy sessions
 }
 
 // A State is the state of an installation. The spelling is part of JSON answers.

@@ -60,12 +60,15 @@ func (s *Salvaged) Complete() bool {
 // A SalvagedSession counts the lost rows of a session, by table. From and To are the times when the lost or torn
 // content of its conversation was created, in milliseconds since 1970; 0 if unknown.
 type SalvagedSession struct {
-	ID, Title     string
-	Lost, Rebuilt map[string]int
-	Torn          map[string]int // present, but not as the agent wrote them
-	Orphans       int            // records whose parent record is lost
-	From, To      int64
-	Notes         []string // further statements about it, as sentences
+	ID      string         `json:"session"`
+	Title   string         `json:"title"`
+	Lost    map[string]int `json:"lost"` // by table, as in the next two members
+	Torn    map[string]int `json:"torn"` // present, but not as the agent wrote them
+	Rebuilt map[string]int `json:"rebuilt"`
+	Orphans int            `json:"orphans"`         // records whose parent record is lost
+	From    int64          `json:"from,omitempty"`  // when the first lost or torn content was created, in milliseconds since 1970
+	To      int64          `json:"to,omitempty"`    // when the last was
+	Notes   []string       `json:"notes,omitempty"` // further statements about it, as sentences
 }
 
 // Span records that lost or torn content was created at the given time; 0 if unknown.

@@ -19,7 +19,7 @@ const (
 func (Agent) Installer() agent.Installer {
 	return hookfile.File{
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "settings.json",
-		Project: "settings.local.json", AtEnd: true, Marked: true,
+		AtEnd: true, Marked: true,
 		Offer:  "let Claude Code report when a resumed session has lost its history",
 		Done:   "Sessions of Claude Code that start from now on use it.",
 		Repair: "type these two lines:\n! mend fix %[1]s --force --yes\n/resume %[1]s",

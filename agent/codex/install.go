@@ -19,8 +19,7 @@ const (
 func (Agent) Installer() agent.Installer {
 	return hookfile.File{
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "hooks.json",
-		Project: "hooks.json",
-		Offer:   "let Codex report when a resumed session is damaged",
+		Offer: "let Codex report when a resumed session is damaged",
 		Done: "When Codex starts next, it asks whether to trust the hooks: choose to trust them. Until then it " +
 			"runs none.",
 		Repair:   "end Codex, and run: mend fix %[1]s",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +24,6 @@ type File struct {
 	Variable     string // environment variable that may name the agent's folder
 	Folder       string // the agent's folder in the user's home, if the variable is not set
 	Name         string // name of the file in that folder
-	Project      string // name of the agent's folder in a project
 	Offer, Done  string // see [agent.Installation]
 	Marked       bool   // the agent also reads a file that begins with a byte order mark
 	AtEnd        bool   // the agent runs hooks when a session has ended, so that mend may repair it
@@ -49,21 +47,16 @@ func (f File) Installation() agent.Installation {
 	}
 }
 
-// Path implements [agent.Installer]: the user's file, or the current project's.
-func (f File) Path(project bool) (string, error) {
+// Path implements [agent.Installer].
+func (f File) Path() (string, error) {
 	dir, err := userdir.Agent(f.Variable, f.Folder)
-	name := f.Name
-	if project {
-		dir, err = os.Getwd()
-		dir, name = filepath.Join(dir, f.Folder), f.Project
-	}
 	if err == nil && !filepath.IsAbs(dir) { // it would depend on the folder that the agent is started in
 		err = fmt.Errorf("%s is %q: set it to an absolute path", f.Variable, dir)
 	}
 	if err != nil {
-		return "", fmt.Errorf("finding %s of %s: %w", name, f.Title, err)
+		return "", fmt.Errorf("finding %s of %s: %w", f.Name, f.Title, err)
 	}
-	return filepath.Join(dir, name), nil
+	return filepath.Join(dir, f.Name), nil
 }
 
 // Accepts implements [agent.Installer].

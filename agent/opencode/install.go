@@ -57,13 +57,9 @@ func (p plugin) Installation() agent.Installation {
 	}
 }
 
-// Path implements [agent.Installer]. On every system OpenCode reads plugins from $XDG_CONFIG_HOME
-// or ~/.config, and from .opencode in a project, and so does Kilo.
-func (p plugin) Path(project bool) (string, error) {
-	if project {
-		dir, err := projectRoot()
-		return filepath.Join(dir, "."+p.program.name, "plugins", pluginFile), err
-	}
+// Path implements [agent.Installer]. On every system OpenCode reads plugins from $XDG_CONFIG_HOME or ~/.config, and so does
+// Kilo.
+func (p plugin) Path() (string, error) {
 	for _, place := range []struct{ variable, subdir string }{
 		{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""},
 		{"XDG_CONFIG_HOME", p.program.name},
@@ -82,23 +78,6 @@ func (p plugin) Path(project bool) (string, error) {
 		return "", fmt.Errorf("finding %s's folder of plugins: %w", p.program.title, err)
 	}
 	return filepath.Join(home, ".config", p.program.name, "plugins", pluginFile), nil
-}
-
-// projectRoot returns the project folder of the current folder: the nearest folder with .git, or
-// else the current folder.
-func projectRoot() (string, error) {
-	current, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := current; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return current, nil
-		}
-	}
 }
 
 func (plugin) Accepts(s agent.Setup) error {
@@ -160,7 +139,7 @@ func readPlugin(text []byte, s agent.Setup) (status agent.Status, err error) {
 	header := pluginHeader().FindSubmatch(text)
 	if header == nil {
 		return agent.Status{State: agent.Foreign},
-			fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
+			fail.New(fail.Refused, "move it away", "mend did not write this file")
 	}
 	status = agent.Status{State: agent.Other, Version: string(header[2])}
 	var args []string

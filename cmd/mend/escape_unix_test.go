@@ -59,7 +59,6 @@ var printCases = []struct{ command, args string }{
 	{"scan", "--store HOSTILE"},
 	{"scan", "--HOSTILE"},
 	{"scan", "--agent-version HOSTILE"},
-	{"scan", "--class HOSTILE"},
 	{"scan", "--since HOSTILE"},
 	{"explain", "HOSTILE"},
 	{"explain", ""},

@@ -278,7 +278,7 @@ func TestForgetShown(t *testing.T) {
 	sb.setHome()
 	sb.mustRepair()
 	sb.mustExit(frame.ExitDone, "keep")
-	code, shown := sb.answer("1 kept copy (", "y\n", func() {
+	code, shown := sb.answer("1 kept copy of ", "y\n", func() {
 		damage.Text(damage.Hello, "changed meanwhile")(sb.open())
 		sb.mustExit(frame.ExitDone, "keep")
 	}, "forget", sb.session)

@@ -48,7 +48,6 @@ var ownPlaces = []struct {
 	{"config/opencode/opencode.json", false},
 	{"cache/opencode/models.json", false},
 	{"config/opencode/plugins/mend.js", false},
-	{".opencode/plugins/mend.js", false},
 	{"data/opencode/storage/.mend", false},
 }
 
@@ -72,8 +71,6 @@ func ownVerbs(sb sandbox) [][]string {
 		{"plugin", "install", "--yes"},
 		{"plugin", "status"},
 		{"plugin", "uninstall", "--yes"},
-		{"plugin", "install", "--yes", "--project"},
-		{"plugin", "uninstall", "--yes", "--project"},
 		{"gc", "--older-than", "1h", "--yes"},
 		{"forget", "ses_none", "--yes"},
 		{"version"},
@@ -157,7 +154,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		if a := sb.sh(command); a.code != 0 {
 			sb.Errorf("%s: %s: %s", place, command, a.err)
 		}
-		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"plugin", "install", "--yes", "--project"}, {"config"}, {"log"}} {
+		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"config"}, {"log"}} {
 			a := sb.runInProcess(args...)
 			isIntruder := strings.Contains(a.out+a.err, "damaged") || strings.Contains(a.out+a.err, "mend did not write this file") // it is not a journal or a plugin
 			if a.code != 0 && !isIntruder {

@@ -131,7 +131,7 @@ var exportLines = []any{
 var memberValues = map[string]string{
 	"error code": "problems usage conflict unusable refused pending signal", "apiError about": "session store service other unclear ",
 	"session severity": "broken latent lost note healthy unknown", "session shown": "archived|hidden|no folder|not loaded|taken over",
-	"diagnosis severity": "broken latent lost note", "plugin state": "current other foreign absent unreadable", "plugin place": "global project",
+	"diagnosis severity": "broken latent lost note", "Status state": "current other foreign absent unreadable",
 	"repair state": "planned|nothing to do|pending|committed|aborted|conflicted|resolved|unknown",
 	"cause kind":   "scan error orphans trim uncompact move salvage restore clean undo redo resolve", "op verb": "create change delete",
 	"Actor channel": "command plugin hook watch", "verify of": "journal export", "watch event": "following lost repaired left",

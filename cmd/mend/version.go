@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -27,30 +28,20 @@ type versionAnswer struct {
 
 func printVersion(env *frame.Env) error {
 	env.Command = "version"
-	commit, date := frame.BuildCommit()
+	commit := frame.BuildCommit()
 	system := runtime.GOOS + "/" + runtime.GOARCH
 	env.SetAnswers(versionAnswer{version(), commit, runtime.Version(), system})
-	env.Printf("mend %s\ncommit %s", version(), commit)
-	if date != "" {
-		env.Printf(", %s", date)
-	}
-	env.Printf("\n%s %s\n", runtime.Version(), system)
+	env.Printf("mend %s\ncommit %s\n%s %s\n", version(), commit, runtime.Version(), system)
 	return nil
 }
 
 // release is the version of a released binary. The linker sets it: -X main.release=1.2.3.
 var release string
 
-// version returns the version of the release, of the module, or the revision of the checkout.
+// version returns the version of the release or of the module, which for a checkout has the time and the commit.
 func version() string {
-	if release != "" {
-		return release
+	if info, ok := debug.ReadBuildInfo(); ok && release == "" && info.Main.Version != "(devel)" {
+		return cmp.Or(info.Main.Version, "devel")
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	if commit, _ := frame.BuildCommit(); commit != "unknown" {
-		return "devel-" + commit[:min(12, len(commit))]
-	}
-	return "devel"
+	return cmp.Or(release, "devel")
 }

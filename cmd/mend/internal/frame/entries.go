@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -191,42 +190,6 @@ func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.R
 		env.Printf("%s\n", none)
 	}
 	return nil
-}
-
-// ShowOperation shows the entries of one run of mend. It calls release before it prints.
-func ShowOperation(env *Env, op show.Operation, release func()) error {
-	related, err := env.Opt.Journal.Related(op)
-	if err != nil {
-		return err
-	}
-	if env.JSON {
-		list := []show.RepairJSON{}
-		for _, e := range op {
-			e, ops, err := env.Opt.Journal.Show(e.ID)
-			if err != nil {
-				return err
-			}
-			r := show.EntryJSON(e, ops)
-			r.Relate(related[e.ID])
-			list = append(list, r)
-		}
-		env.SetAnswers(show.RepairsAnswer{Repairs: list})
-		return nil
-	}
-	release() // a person may read the page for a long time
-	first, id := op[len(op)-1], mend.OperationOf(op[0])
-	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.State())
-	show.EntryLine(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+first.Version)
-	show.EntryList(env.Terminal, "By", show.ActorTexts(first.Actor))
-	show.EntryLine(env.Terminal, "Changed", op.What()+" of "+op.Sessions())
-	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.State == change.Committed && e.UndoneBy == "" }) {
-		show.EntryLine(env.Terminal, "Undo", term.Bold("mend undo "+id))
-	}
-	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.UndoneBy != "" }) {
-		show.EntryLine(env.Terminal, "Redo", term.Bold("mend undo --redo "+id))
-	}
-	env.Printf("\n")
-	return PrintEntries(env, slices.Values(op), related, "")
 }
 
 // RevertedEntries returns the id of an entry that each undo reverted: of several that were reverted together, the

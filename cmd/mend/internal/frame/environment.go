@@ -205,27 +205,14 @@ func CreateFile(path string, text []byte) error {
 // at any time.
 const SchemaVersion = 1
 
-// BuildCommit returns the commit that the program was built from, "unknown" if it is not
-// recorded, and its date.
-func BuildCommit() (commit, date string) {
-	commit = "unknown"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return commit, ""
-	}
-	modified := false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.time":
-			date = s.Value
-		case "vcs.modified":
-			modified = s.Value == "true"
+// BuildCommit returns the commit that the program was built from, "unknown" if it is not recorded.
+func BuildCommit() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
 		}
 	}
-	if modified {
-		commit += "+changes"
-	}
-	return commit, date
+	return "unknown"
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mend/change"
@@ -40,16 +39,19 @@ func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 		Violations: violationsJSON(f.Violations), Diagnoses: show.DiagnosesJSON(found.Diagnoses),
 	}})
 	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agents.Title(c.ID()), term.OneLine(version, 30), f.Provider, show.OnOrOff(f.Thinking), note)))
-	vs := newViolations(f.Violations, found.Diagnoses)
+	at := map[[2]int][]request.Violation{} // by turn and block, -1 for none
+	for _, v := range f.Violations {
+		at[[2]int{v.N, v.M}] = append(at[[2]int{v.N, v.M}], v)
+	}
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
 			env.Printf("%s\n", term.Cut(blockLine(f, m, b, 60), env.Width))
-			vs.print(env.Terminal, n, m)
+			printViolations(env.Terminal, at[[2]int{n, m}])
 		}
-		vs.print(env.Terminal, n, -1)
+		printViolations(env.Terminal, at[[2]int{n, -1}])
 	}
-	vs.print(env.Terminal, -1, -1)
+	printViolations(env.Terminal, at[[2]int{-1, -1}])
 	return finishForecast(env.Terminal, f, found)
 }
 
@@ -79,40 +81,9 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 	return nil
 }
 
-// violations prints the violations of a request, with the texts of the findings.
-type violations struct {
-	at  map[[2]int][]request.Violation // by position
-	why map[rule]string
-}
-
-// A rule is a provider's rule with the record that breaks it; the zero Ref means any record.
-type rule struct {
-	code string
-	ref  change.Ref
-}
-
-func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
-	vs := violations{map[[2]int][]request.Violation{}, map[rule]string{}}
-	for _, v := range all {
-		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
-	}
-	for _, d := range slices.Backward(ds) { // the first finding takes precedence
-		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
-	}
-	return vs
-}
-
-// print prints the violations at a position, each with the finding at its record, or else a finding of the same rule.
-func (vs violations) print(t *term.Terminal, n, m int) {
-	for _, v := range vs.at[[2]int{n, m}] {
+func printViolations(t *term.Terminal, vs []request.Violation) {
+	for _, v := range vs {
 		t.SayAt(4, "%s %s %s", term.Bad("▲ "+v.Rule), v.Message, term.Faint(strings.Join(violationRecords(v), " ")))
-		why := vs.why[rule{code: v.Rule}]
-		for _, ref := range slices.Backward(v.Refs) {
-			why = cmp.Or(vs.why[rule{v.Rule, ref}], why)
-		}
-		if why != "" {
-			t.SayAt(6, "%s", why)
-		}
 	}
 }
 

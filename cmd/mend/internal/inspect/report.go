@@ -82,7 +82,7 @@ func runReport(ctx context.Context, env *frame.Env, names []string, file string)
 
 // reportSession collects the content of a report: the findings about a session, its next request and its planned repair.
 func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
-	commit, _ := frame.BuildCommit()
+	commit := frame.BuildCommit()
 	s := report.Source{
 		Program: fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		Agent:   agentText(c), Layout: c.ID().Kind, Head: head,

@@ -31,7 +31,6 @@ import (
 type scanFlags struct {
 	all, verbose, request, text, broken bool
 	from                                string
-	classes                             []string
 	frame.SessionFilter
 }
 
@@ -67,7 +66,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 			switch {
 			case !f.request && !f.text && f.from == "":
 				return env.RunPager(func() error { return runScan(cmd.Context(), env, names, f) })
-			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.All():
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || !f.All():
 				return frame.Usagef("--request and --text are for one session, and cannot be combined with flags that select several")
 			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
 				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
@@ -91,7 +90,6 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
-	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+frame.ClassList(env))
 	f.Add(fl)
 	return cmd
 }
@@ -115,10 +113,6 @@ func scanConversation(ctx context.Context, env *frame.Env, names []string) error
 }
 
 func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) error {
-	classes, err := frame.ParseClasses(env, f.classes)
-	if err != nil {
-		return err
-	}
 	clients, left, err := frame.OpenNamed(ctx, env, false, names)
 	if err != nil {
 		return err
@@ -127,7 +121,7 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 	var found []sessionJSON
 	total := scanReport{Env: env, flags: f, named: len(names) > 0}
 	for _, c := range clients {
-		r := scanReport{Env: env, flags: f, classes: classes, named: len(names) > 0}
+		r := scanReport{Env: env, flags: f, named: len(names) > 0}
 		if err := r.scan(ctx, c); err != nil {
 			if ctx.Err() != nil || frame.ExitCode(err) != frame.ExitUnusable {
 				return err
@@ -248,9 +242,8 @@ func (r *scanReport) findOtherStores(ctx context.Context, c *mend.Store, all []c
 
 type scanReport struct {
 	*frame.Env
-	flags   scanFlags
-	classes []repair.Class // findings to show; nil for all
-	named   bool           // the user named the sessions
+	flags scanFlags
+	named bool // the user named the sessions
 
 	summary mend.Summary
 	damaged error // the damage of the store's file; nil if it is sound
@@ -268,9 +261,6 @@ type scanReport struct {
 
 func (r *scanReport) add(f mend.Finding) {
 	r.summary.Add(&f)
-	if r.classes != nil {
-		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
-	}
 	severity := f.Severity()
 	if slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Lost }) {
 		r.lost = append(r.lost, f.Session)
@@ -282,7 +272,7 @@ func (r *scanReport) add(f mend.Finding) {
 		r.notes++
 	}
 	switch {
-	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
+	case r.flags.broken && severity != repair.Broken:
 	case r.JSON:
 		j := findingJSON(f)
 		if j.Shown = string(f.Shown()); j.Shown != "" {
@@ -409,18 +399,14 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	if f.Err != nil {
 		words = append(words, "cannot be examined")
 	}
+	restorable := slices.Contains(r.restorable, f.Session.ID)
 	switch s := f.Shown(); {
 	case r.IsNarrow():
-	case slices.Contains(r.restorable, f.Session.ID):
-		words = append(words, "mend restore")
-	case s == repair.Listed && f.Severity() == repair.Lost:
-		words = append(words, "no copy")
-	case s == repair.Listed, s == repair.TakenOver:
-	case s == repair.NoFolder:
+	case s == repair.NoFolder && !restorable:
 		words = append(words, "mend move")
-	case s == repair.NotLoaded && !r.IsKept(f.Session.ID):
+	case !restorable && (s == repair.Listed && f.Severity() == repair.Lost || s == repair.NotLoaded && !r.IsKept(f.Session.ID)):
 		words = append(words, "no copy")
-	default:
+	case restorable || s != repair.Listed && s != repair.TakenOver:
 		words = append(words, "mend restore")
 	}
 	if f.Busy {

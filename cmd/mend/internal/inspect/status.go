@@ -44,10 +44,8 @@ type StatusJSON struct {
 
 // An expiryJSON counts sessions that an agent deletes within a week.
 type expiryJSON struct {
-	Agent    string    `json:"agent"`
-	Sessions int       `json:"sessions"`
-	First    time.Time `json:"first"` // when the first of them is deleted
-	Days     int       `json:"days"`  // after how many days without use a session is deleted
+	Agent string `json:"agent"`
+	agent.Expiry
 }
 
 type storeJSON struct {
@@ -160,7 +158,7 @@ func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend
 		}
 		scans = append(scans, last)
 		if x, err := c.Reader().Expiring(ctx, time.Now().Add(expiresSoon)); err == nil && x.Sessions > 0 {
-			s.Expiring = append(s.Expiring, expiryJSON{c.ID().Agent, x.Sessions, x.First, x.Days})
+			s.Expiring = append(s.Expiring, expiryJSON{c.ID().Agent, x})
 		}
 		used := usedStore(&s.Stores, c.ID())
 		used.Version = c.Version("").Note()

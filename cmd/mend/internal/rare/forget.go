@@ -1,7 +1,6 @@
 package rare
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,8 +265,8 @@ func noteArchives(env *frame.Env) error {
 	return nil
 }
 
-// print shows what would be erased: repairs, files of the user, copies by store, and damaged files. It also prints what
-// becomes impossible.
+// print shows what would be erased: repairs, files of the user, copies, and damaged files. It also prints what becomes
+// impossible.
 func (x *erasure) print(env *frame.Env) {
 	if len(x.ids) > 0 {
 		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
@@ -276,21 +275,11 @@ func (x *erasure) print(env *frame.Env) {
 	for _, r := range x.files {
 		rows = append(rows, []any{"a file of yours", r})
 	}
-	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
-	copies := int64(0) // size of all copies
-	for i := 0; i < len(x.states); {
-		s, n, size := x.states[i], 0, int64(0)
-		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
-			n, size = n+1, size+x.states[i].Size
+	copies, of := int64(0), ""
+	for _, s := range x.states {
+		if copies += s.Size; x.before.IsZero() { // they are copies of one session
+			of = " of " + agents.Title(s.Store) + "'s " + show.QuotedTitle(s.Title, s.Session)
 		}
-		title := ""
-		if x.before.IsZero() { // they are copies of one session
-			title = show.QuotedTitle(s.Title, s.Session)
-		}
-		rows = append(rows, []any{
-			term.Bold(keptCopies(n)), term.Size(size), term.Faint(env.AgeCell(time.Since(s.Time))), agents.Title(s.Store), title,
-		})
-		copies += size
 	}
 	for _, path := range x.damaged {
 		rows = append(rows, []any{"a damaged file with copies", term.ShortenHome(path)})
@@ -303,7 +292,7 @@ func (x *erasure) print(env *frame.Env) {
 		env.Say("%s of yours, listed above, will be deleted for good.", term.Count(n, "file"))
 	}
 	if n := len(x.states); n > 0 {
-		env.Say("%s (%s) can no longer be restored after this.", keptCopies(n), term.Size(copies))
+		env.Say("%s%s (%s) can no longer be restored after this.", keptCopies(n), of, term.Size(copies))
 	}
 	if len(x.states) > 0 && !x.before.IsZero() {
 		env.Say("The newest complete copy of each session stays.")

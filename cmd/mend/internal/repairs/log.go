@@ -207,14 +207,15 @@ func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 	if err != nil {
 		return err
 	}
-	if len(es) > 1 {
-		return frame.ShowOperation(env, es, release)
-	}
-	e, ops, err := env.Opt.Journal.Show(es[0].ID)
+	related, err := env.Opt.Journal.Related(es)
 	if err != nil {
 		return err
 	}
-	related, err := env.Opt.Journal.Related([]change.Entry{e})
+	if len(es) > 1 {
+		release() // a person may read the list for a long time
+		return env.RunPager(func() error { return printLog(env, es, related, "", true) })
+	}
+	e, ops, err := env.Opt.Journal.Show(es[0].ID)
 	if err != nil {
 		return err
 	}
@@ -474,10 +475,7 @@ func showExported(env *frame.Env, all []exportedEntry) error {
 			r := show.EntryJSON(e, ops)
 			r.Relate(related[e.ID])
 			list = append(list, r)
-			show.EntryHead(env.Terminal, e, true)
-			show.EntryList(env.Terminal, "Follows", show.RelatedTexts(related[e.ID].Follows))
-			show.EntryList(env.Terminal, "Again", show.RelatedTexts(related[e.ID].Again))
-			show.Changes(env.Terminal, e, ops)
+			show.Entry(env.Terminal, e, ops, related[e.ID], nil, "")
 			env.Printf("\n")
 		}
 		env.SetAnswers(show.RepairsAnswer{Repairs: list})

@@ -48,7 +48,7 @@ Nothing is ever written to the damaged file. It stays complete beside the new on
 // RunSalvage checks the databases of all agents, and salvages those that are damaged, as one operation.
 func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) (left error) {
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
-	env.SetAnswers(SalvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
+	env.SetAnswers(SalvageAnswer{Sessions: []agent.SalvagedSession{}, Repairs: []show.RepairJSON{}})
 	var found salvages
 	defer func() { found.discard() }()
 	sound, noDatabase := 0, error(nil)
@@ -272,36 +272,18 @@ func tableCounts(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-type salvagedJSON struct {
-	Session string         `json:"session"`
-	Title   string         `json:"title"`
-	Lost    map[string]int `json:"lost"`
-	Torn    map[string]int `json:"torn"`
-	Rebuilt map[string]int `json:"rebuilt"`
-	Orphans int            `json:"orphans"`
-	From    string         `json:"from,omitempty"`
-	To      string         `json:"to,omitempty"`
-	Notes   []string       `json:"notes,omitempty"`
-}
-
 // A SalvageAnswer is the answer of salvage.
 type SalvageAnswer struct {
-	Sessions []salvagedJSON    `json:"sessions"`
-	Repairs  []show.RepairJSON `json:"repairs"`
+	Sessions []agent.SalvagedSession `json:"sessions"`
+	Repairs  []show.RepairJSON       `json:"repairs"`
 	show.SalvageParts
 	frame.ContinueAnswer
 }
 
 func (all salvages) setAnswer(env *frame.Env) {
-	answer := SalvageAnswer{Sessions: []salvagedJSON{}, SalvageParts: show.SalvageParts{Tables: []agent.SalvagedTable{}, Notes: []string{}, Complete: true}}
+	answer := SalvageAnswer{Sessions: []agent.SalvagedSession{}, SalvageParts: show.SalvageParts{Tables: []agent.SalvagedTable{}, Notes: []string{}, Complete: true}}
 	for _, s := range all {
-		for _, one := range s.Sessions {
-			j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
-			if one.From > 0 {
-				j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
-			}
-			answer.Sessions = append(answer.Sessions, j)
-		}
+		answer.Sessions = append(answer.Sessions, s.Sessions...)
 		answer.Repairs = append(answer.Repairs, show.PlanJSON(s.Plan))
 		answer.Tables, answer.Notes = append(answer.Tables, s.Tables...), append(answer.Notes, s.Notes...)
 		answer.Complete = answer.Complete && s.Complete()

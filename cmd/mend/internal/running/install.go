@@ -2,7 +2,6 @@ package running
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +60,9 @@ to trust the hook at its next start. Install changes no other bytes of these fil
 --remove restores the files.
 
 Install does this for each agent with sessions on this machine, and asks once; --agent names
-one agent, which may have no sessions yet. It installs for all projects, or with --project
-for the current one. The agent loads the plugin or hook at its next start; with any plugin,
-OpenCode then installs npm packages, which takes about a minute without a network. The flags
---store and --hooks are kept when you install again.
+one agent, which may have no sessions yet. The agent loads the plugin or hook at its next
+start; with any plugin, OpenCode then installs npm packages, which takes about a minute
+without a network. The flags --store and --hooks are kept when you install again.
 
 The plugin repairs a broken session before each prompt, so that you see no error, but only if
 the repair loses nothing that can be read. What only the provider can detect is repaired after
@@ -76,7 +74,6 @@ its error; then send your prompt again. Each repair can be undone ("mend log", "
   mend install --agent claude --keep  also copy each session (mend keep --help)
   mend install --remove`,
 	}
-	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
 	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
 	f.Add(cmd, "")
 	cmd.Flags().BoolVar(&f.setup.Repair, "repair", false,
@@ -92,9 +89,9 @@ its error; then send your prompt again. Each repair can be undone ("mend log", "
 
 type installFlags struct {
 	frame.WriteFlags
-	setup           agent.Setup
-	project, remove bool
-	keepGiven       bool // --keep was given
+	setup     agent.Setup
+	remove    bool
+	keepGiven bool // --keep was given
 }
 
 // installTargets returns the agent that the user named, or else each agent that has sessions on this machine, or for a
@@ -105,8 +102,7 @@ func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
 	}
 	for _, ag := range env.Opt.Agents {
 		_, err := ag.Find()
-		installed := slices.ContainsFunc(states(env, ag), func(p show.PluginJSON) bool { return p.State != agent.Absent })
-		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
+		if ag.Installer() != nil && (remove && state(env, ag).State != agent.Absent || !remove && err == nil) {
 			found = append(found, ag)
 		}
 	}
@@ -145,7 +141,7 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 		} else {
 			installed = !f.remove && !f.DryRun
 		}
-		plugins = append(plugins, states(env, i.agent)...)
+		plugins = append(plugins, state(env, i.agent))
 	}
 	env.SetAnswers(PluginsAnswer{plugins})
 	if !installed {
@@ -156,11 +152,7 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	} else if !f.keepGiven {
 		env.Say("To also copy each session when its turns end, so that it can be restored: %s", term.Command(env.CommandLine("install", "--keep")))
 	}
-	undo := []string{"install", "--remove"}
-	if f.project {
-		undo = append(undo, "--project")
-	}
-	env.Say("Undo: %s", term.Command(env.CommandLine(undo...)))
+	env.Say("Undo: %s", term.Command(env.CommandLine("install", "--remove")))
 	return left
 }
 
@@ -184,12 +176,12 @@ type installation struct {
 }
 
 // openInstallation reads the file of an agent. After an error the path is set if it is known.
-func openInstallation(env *frame.Env, a agent.Agent, project bool) (i *installation, err error) {
+func openInstallation(env *frame.Env, a agent.Agent) (i *installation, err error) {
 	i = &installation{Env: env, Installer: a.Installer(), agent: a}
 	if i.Installer == nil {
 		return i, frame.Usagef("mend has no plugin for %s", a.Title())
 	}
-	if i.path, err = i.Path(project); err == nil {
+	if i.path, err = i.Path(); err == nil {
 		err = i.read()
 	}
 	return i, err
@@ -197,7 +189,7 @@ func openInstallation(env *frame.Env, a agent.Agent, project bool) (i *installat
 
 // planInstall plans to install or remove the file that starts mend for an agent.
 func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (*installation, error) {
-	i, err := openInstallation(env, ag, f.project)
+	i, err := openInstallation(env, ag)
 	i.several = several
 	switch {
 	case err != nil:
@@ -245,16 +237,6 @@ func (i *installation) apply(f installFlags) error {
 	i.Say("%s %s. %s", term.Good("Installed"), i.file(false), about.Done)
 	for _, text := range i.Warnings(i.after) {
 		i.Note(text)
-	}
-	if about.Deadline > 0 {
-		return nil // mend does not serve this agent, so most settings have no effect
-	}
-	for _, note := range frame.SettingsNotes() {
-		i.Say("%s", term.Faint("Settings: "+note))
-	}
-	if status, _ := i.Status(i.after, agent.Setup{Values: config.HooksValues()}); status.Hooks == config.HooksAll {
-		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
-			". Other models are used if fallbackModels has some."))
 	}
 	return nil
 }
@@ -378,29 +360,22 @@ type PluginsAnswer struct {
 	Plugins []show.PluginJSON `json:"plugins"`
 }
 
-// states returns the states of the global and the project's installation for an agent.
-func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
+// state returns the state of the installation for an agent: absent for one without an installer.
+func state(env *frame.Env, a agent.Agent) show.PluginJSON {
+	p := show.PluginJSON{Agent: a.Name(), Status: agent.Status{State: agent.Absent}}
 	if a.Installer() == nil {
-		return nil
+		return p
 	}
-	for _, place := range []string{"global", "project"} {
-		i, err := openInstallation(env, a, place == "project")
-		s, noProgram := i.setup(agent.Setup{})
-		if errors.Is(noProgram, errTemporary) {
-			noProgram = nil
-		}
-		var status agent.Status
-		if err == nil {
-			status, err = i.Status(i.now, s)
-		}
-		p := show.PluginJSON{
-			Agent: a.Name(), Place: place, Path: i.path, State: cmp.Or(status.State, agent.Absent), Version: status.Version,
-			Store: status.Store, Hooks: status.Hooks, Repair: status.Repair, Keep: status.Keep,
-		}
-		if err = errors.Join(err, noProgram); err != nil {
-			p.State, p.Why = agent.Unreadable, err.Error()
-		}
-		all = append(all, p)
+	i, err := openInstallation(env, a)
+	s, noProgram := i.setup(agent.Setup{})
+	if errors.Is(noProgram, errTemporary) {
+		noProgram = nil
 	}
-	return all
+	if p.Path = i.path; err == nil {
+		p.Status, err = i.Status(i.now, s)
+	}
+	if err = errors.Join(err, noProgram); err != nil {
+		p.State, p.Why = agent.Unreadable, err.Error()
+	}
+	return p
 }

@@ -181,10 +181,8 @@ func isLive(dir, name string) bool {
 func State(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool) {
 	installed = []show.PluginJSON{}
 	for _, a := range env.Opt.Agents {
-		for _, p := range states(env, a) {
-			if p.State != agent.Absent {
-				installed = append(installed, p)
-			}
+		if p := state(env, a); p.State != agent.Absent {
+			installed = append(installed, p)
 		}
 	}
 	return installed, isLive(journal, hookLock), isLive(journal, watchLock)

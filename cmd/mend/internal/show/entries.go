@@ -127,9 +127,9 @@ func fixedClasses(e change.Entry, unknown string) string {
 func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 	defer t.Buffer()()
 	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))
-	EntryLine(t, "Session", sessionOfEntry(e))
+	entryLine(t, "Session", sessionOfEntry(e))
 	if audit {
-		EntryLine(t, "Store", term.ShortenHome(e.Store.Root))
+		entryLine(t, "Store", term.ShortenHome(e.Store.Root))
 	}
 	when := e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time))
 	if audit {
@@ -138,25 +138,25 @@ func EntryHead(t *term.Terminal, e change.Entry, audit bool) {
 			when += ", for the running agent"
 		}
 	}
-	EntryLine(t, "Time", when)
+	entryLine(t, "Time", when)
 	if audit {
-		EntryList(t, "By", ActorTexts(e.Actor))
+		entryList(t, "By", actorTexts(e.Actor))
 	}
-	EntryLine(t, "Undone by", e.UndoneBy)
-	EntryLine(t, "Resolved", e.Resolved)
-	EntryList(t, "Why", append(entryFaults(e), entryError(e)...))
-	EntryList(t, "Changed", entryChanges(e))
-	EntryList(t, "Lost", entryLosses(e))
+	entryLine(t, "Undone by", e.UndoneBy)
+	entryLine(t, "Resolved", e.Resolved)
+	entryList(t, "Why", append(entryFaults(e), entryError(e)...))
+	entryList(t, "Changed", entryChanges(e))
+	entryList(t, "Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		EntryLine(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, c.Why))
+		entryLine(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, c.Why))
 	}
 	for _, path := range e.Kept {
-		EntryLine(t, "Kept", path)
+		entryLine(t, "Kept", path)
 	}
 }
 
-// ActorTexts describes who made a change, and through which channel.
-func ActorTexts(by *change.Actor) []string {
+// actorTexts describes who made a change, and through which channel.
+func actorTexts(by *change.Actor) []string {
 	if by == nil {
 		return []string{"unknown: an earlier version of mend made the entry"}
 	}
@@ -179,18 +179,18 @@ func ActorName(by *change.Actor) string {
 	return term.OneLine(cmp.Or(by.User, "unknown")+"@"+cmp.Or(by.Host, "unknown"), 100)
 }
 
-// EntryList prints a label with a line for each text.
-func EntryList(t *term.Terminal, label term.Text, texts []string) {
+// entryList prints a label with a line for each text.
+func entryList(t *term.Terminal, label term.Text, texts []string) {
 	for i, text := range texts {
 		if i > 0 {
 			label = ""
 		}
-		EntryLine(t, label, text)
+		entryLine(t, label, text)
 	}
 }
 
-// EntryLine prints a label with a text, wrapped to the terminal; nothing if the text is empty.
-func EntryLine(t *term.Terminal, label term.Text, text any) {
+// entryLine prints a label with a text, wrapped to the terminal; nothing if the text is empty.
+func entryLine(t *term.Terminal, label term.Text, text any) {
 	line := term.Sprintf("%s", text)
 	if line == "" {
 		return
@@ -283,37 +283,32 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-// Entry prints an entry in full. ops are its ops with images, nil if they were deleted; now may be nil; together names
-// the operation, "" for none.
+// Entry prints an entry in full. ops are its ops with images, nil if they were deleted: then only the records are named.
+// now is nil for an entry of an export, which cannot be undone here. together names the operation, "" for none.
 func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *mend.Effect, together string) {
 	EntryHead(t, e, true)
-	EntryLine(t, "Operation", together)
-	EntryList(t, "Follows", RelatedTexts(related.Follows))
-	EntryList(t, "Again", RelatedTexts(related.Again))
+	entryLine(t, "Operation", together)
+	entryList(t, "Follows", relatedTexts(related.Follows))
+	entryList(t, "Again", relatedTexts(related.Again))
 	if now != nil {
-		EntryList(t, "Now", effectTexts(*now))
+		entryList(t, "Now", effectTexts(*now))
 	}
 	switch {
+	case now == nil:
 	case ops == nil:
-		EntryLine(t, "Undo", "not possible: the undo data was deleted from the journal")
+		entryLine(t, "Undo", "not possible: the undo data was deleted from the journal")
 	case e.State == change.Conflicted:
-		EntryLine(t, "Undo", "resolve the conflict first: "+term.Bold("mend recover "+e.ID)+" with --keep, --back or --forward")
+		entryLine(t, "Undo", "resolve the conflict first: "+term.Bold("mend recover "+e.ID)+" with --keep, --back or --forward")
 	case e.State == change.Committed && e.UndoneBy != "":
-		EntryLine(t, "Undo", "undone; "+term.Bold("mend undo --redo "+e.ID)+" applies it again")
+		entryLine(t, "Undo", "undone; "+term.Bold("mend undo --redo "+e.ID)+" applies it again")
 	case e.State == change.Committed:
-		EntryLine(t, "Undo", term.Bold("mend undo "+e.ID))
+		entryLine(t, "Undo", term.Bold("mend undo "+e.ID))
 	}
-	Changes(t, e, ops)
-}
-
-// Changes prints what an entry changed: the diffs of ops, or if ops is nil only the names of the records.
-func Changes(t *term.Terminal, e change.Entry, ops []change.Op) {
 	t.Printf("\n")
 	if ops == nil {
 		for _, o := range e.Ops {
 			t.Printf("  %s %s\n", term.Bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref)
 		}
-		return
 	}
 	Ops(t, ops)
 }
@@ -427,8 +422,8 @@ func effectTexts(x mend.Effect) (texts []string) {
 	return texts
 }
 
-// RelatedTexts describes entries in two lines each: what they changed and when, and by whom.
-func RelatedTexts(es []change.Entry) (texts []string) {
+// relatedTexts describes entries in two lines each: what they changed and when, and by whom.
+func relatedTexts(es []change.Entry) (texts []string) {
 	for _, e := range es {
 		by := "unknown"
 		if e.Actor != nil {

@@ -269,16 +269,10 @@ type GoneJSON struct {
 
 // A PluginJSON is the state of an installation.
 type PluginJSON struct {
-	Agent   string      `json:"agent"`
-	Place   string      `json:"place"` // global or project
-	Path    string      `json:"path"`
-	State   agent.State `json:"state"`
-	Why     string      `json:"why,omitempty"`     // the reason if unreadable
-	Store   string      `json:"store,omitempty"`   // the --store of the installation
-	Hooks   string      `json:"hooks,omitempty"`   // the --hooks of the installation
-	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
-	Keep    bool        `json:"keep,omitempty"`    // the hooks copy sessions
-	Version string      `json:"version,omitempty"` // of the mend that installed it
+	Agent string `json:"agent"`
+	Path  string `json:"path"`
+	Why   string `json:"why,omitempty"` // the reason if unreadable
+	agent.Status
 }
 
 // An EffectJSON counts the records of an entry by their current content, and has the effect of repeating its change.

@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -228,29 +229,13 @@ func Diagnosis(t *term.Terminal, d repair.Diagnosis) {
 
 // PrintTrimmed prints how much of each tool's output is trimmed, one line per tool.
 func PrintTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
-	type total struct{ outputs, copies, tokens int }
-	tools := map[string]total{}
-	var names []string
+	numbers, tokens := map[string]int{}, map[string]int{}
 	for _, o := range outputs {
-		n, ok := tools[o.Tool]
-		if !ok {
-			names = append(names, o.Tool)
-		}
-		n.outputs++
-		n.tokens += o.Tokens
-		if o.Copy {
-			n.copies++
-		}
-		tools[o.Tool] = n
+		numbers[o.Tool]++
+		tokens[o.Tool] += o.Tokens
 	}
-	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(tools[y].tokens, tools[x].tokens) })
-	for _, name := range names {
-		n := tools[name]
-		line := fmt.Sprintf("%s of %s, about %s tokens", term.Count(n.outputs, "output"), term.OneLine(name, 40), term.Thousands(n.tokens))
-		if n.copies > 0 {
-			line += fmt.Sprintf(", %d of them repeated later", n.copies)
-		}
-		t.SayAt(2, "%s", line)
+	for _, tool := range slices.SortedFunc(maps.Keys(tokens), func(x, y string) int { return cmp.Or(tokens[y]-tokens[x], cmp.Compare(x, y)) }) {
+		t.SayAt(2, "%s of %s, about %s tokens", term.Count(numbers[tool], "output"), term.OneLine(tool, 40), term.Thousands(tokens[tool]))
 	}
 }
 
