@@ -68,7 +68,7 @@ A WHEN is an age such as 7d, a date such as 2026-03-31, or a time such as 2026-0
 		RunE: func(cmd *cobra.Command, names []string) error { return runLog(cmd, env, names, f) },
 	}
 	fl := cmd.Flags()
-	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
+	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each entry of an operation")
 	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
 	fl.StringVar(&f.since, "since", "", "only changes begun at `WHEN` or later")
@@ -232,15 +232,12 @@ func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 	return nil
 }
 
-// newestEntries returns the entries that q selects: of at most q.Limit operations, or in a JSON answer at
-// most q.Limit entries.
+// newestEntries returns the entries that q selects, of at most q.Limit operations.
 func newestEntries(env *frame.Env, q journal.Query) ([]change.Entry, error) {
 	limit := q.Limit
-	if !env.JSON {
-		q.Limit = 0
-	}
+	q.Limit = 0
 	es, err := env.Opt.Journal.Log(q)
-	if ops := show.Operations(es); !env.JSON && limit > 0 && limit < len(ops) {
+	if ops := show.Operations(es); limit > 0 && limit < len(ops) {
 		es = slices.Concat(ops[:limit]...)
 	}
 	return es, err
