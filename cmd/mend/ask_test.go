@@ -32,11 +32,10 @@ func TestAsk(t *testing.T) {
 		{"y\n", frame.ExitDone, 1, ""},
 		{"YES\n", frame.ExitDone, 1, ""},
 		{"n\n", frame.ExitRefused, 1, ""},
-		{"q\n", frame.ExitRefused, 1, ""},
 		{"", frame.ExitRefused, 1, ""}, // the end of the input
-		{"\n", frame.ExitRefused, 2, "leave this session"},
+		{"\n", frame.ExitRefused, 2, "  n  no: change nothing"},
 		{"?\ny\n", frame.ExitDone, 2, "  d  diff: show the diff"},
-		{"what\na\nyes", frame.ExitDone, 3, "  q  quit: "}, // for one session "all" is not an answer
+		{"what\nq\nyes", frame.ExitDone, 3, "  y  yes: do it"},
 		{"d\ny\n", frame.ExitDone, 2, ""},
 	} {
 		ts := newTestStore(t, 0)
@@ -46,7 +45,7 @@ func TestAsk(t *testing.T) {
 		if got != c.want {
 			t.Errorf("answer %q: exit code %d, want %d\n%s%s", c.in, got, c.want, out, errs)
 		}
-		if n := strings.Count(errs, `Repair "A title"? [y/n/d/q/?] `); n != c.asked || !strings.Contains(errs, c.shows) {
+		if n := strings.Count(errs, `Repair "A title"? [y/n/d/?] `); n != c.asked || !strings.Contains(errs, c.shows) {
 			t.Errorf("answer %q: asked %d times, want %d and %q in\n%s", c.in, n, c.asked, c.shows, errs)
 		}
 		if diff := strings.Contains(out, `text: "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
@@ -183,31 +182,21 @@ func TestAskTrim(t *testing.T) {
 	}
 }
 
-// TestAskEach: repair asks for each broken session, and repairs those with the answer yes.
-func TestAskEach(t *testing.T) {
-	for _, c := range []struct {
-		in       string
-		want     int
-		repaired int
-		total    string
-	}{
-		{"y\ny\ny\n", frame.ExitDone, 3, "Repaired 3 of 3 sessions."},
-		{"a\n", frame.ExitDone, 3, "Repaired 3 of 3 sessions."},
-		{"n\ny\nn\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"y\nq\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"y\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"n\nn\nn\n", frame.ExitRefused, 0, "Repaired 0 of 3 sessions, 3 skipped."},
-	} {
+// TestAskOnce: fix shows each broken session and how it will work, and asks once about all of them.
+func TestAskOnce(t *testing.T) {
+	for in, want := range map[string]int{"y\n": frame.ExitDone, "d\ny\n": frame.ExitDone, "n\n": frame.ExitRefused, "": frame.ExitRefused} {
 		ts := newTestStore(t, 0)
 		ts.damage(ts.kind("blank answer"))
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
-		got, out, errs := ts.asking(c.in, 0, "repair")
-		if proof := strings.Contains(out, "Each repaired session works with"); proof != (c.repaired > 0) {
-			t.Errorf("answers %q: the proof is shown: %t, want %t\n%s", c.in, proof, !proof, out)
+		before := ts.snapshot()
+		got, out, errs := ts.asking(in, 0, "fix")
+		if got != want || strings.Count(errs, "Repair 3 sessions? [y/n/d/?] ") != max(strings.Count(in, "\n"), 1) || !strings.Contains(out, "After the repair: works with") {
+			t.Errorf("answers %q: exit code %d, want %d\n%s%s", in, got, want, out, errs)
 		}
-		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
-			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
+		done := strings.Count(out, "\nRepaired \"") == 3 && strings.Contains(out, "Repaired 3 of 3 sessions.") && strings.Contains(out, "Each repaired session works with")
+		if repaired := want == frame.ExitDone; done != repaired || maps.Equal(ts.snapshot(), before) == repaired {
+			t.Errorf("answers %q: repaired %t, want %t\n%s%s", in, done, repaired, out, errs)
 		}
 	}
 }
@@ -347,7 +336,7 @@ func TestAskChanged(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
 	ts.copySession(1, "Add dark mode")
-	in := &changingInput{strings.NewReader("a\n"), func() {
+	in := &changingInput{strings.NewReader("y\n"), func() {
 		damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, " \n\n"))
 	}}
 	var out, errs bytes.Buffer

@@ -178,7 +178,7 @@ func TestTerminal(t *testing.T) {
 		{
 			"fix offers what is broken",
 			[]string{"fix", "out of cheese"},
-			[][2]string{{"Is it one of these?", "dark\r"}, {`Repair "Add dark mode"? [y/n/d/q/?] `, "n\n"}},
+			[][2]string{{"Is it one of these?", "dark\r"}, {`Repair "Add dark mode"? [y/n/d/?] `, "n\n"}},
 			frame.ExitRefused,
 			[]string{"mend does not know this error. 2 of 2 sessions are broken."},
 		},
@@ -186,7 +186,7 @@ func TestTerminal(t *testing.T) {
 		{
 			"fix with an id",
 			[]string{"fix", "out of cheese in " + other},
-			[][2]string{{`Repair "Add dark mode"? [y/n/d/q/?] `, "q\n"}},
+			[][2]string{{`Repair "Add dark mode"? [y/n/d/?] `, "n\n"}},
 			frame.ExitRefused,
 			[]string{"wrong A text follows the bash call"},
 		},
@@ -195,7 +195,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"fix", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after"},
 			[][2]string{
 				{"Which session", "dark\r"},
-				{`Repair "Add dark mode"? [y/n/d/q/?] `, "y\n"},
+				{`Repair "Add dark mode"? [y/n/d/?] `, "y\n"},
 			},
 			frame.ExitDone,
 			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo)`, "Undo: mend undo qevajo"},
@@ -254,9 +254,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestRepairAsksPerAgent: without a session, repair asks about the sessions of each agent, and a "no" for one agent
-// does not count for another.
-func TestRepairAsksPerAgent(t *testing.T) {
+// TestRepairAsksForAllAgents: without a session, repair asks once about the sessions of all agents.
+func TestRepairAsksForAllAgents(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("text after tool"))
 	home := t.TempDir()
@@ -278,14 +277,12 @@ func TestRepairAsksPerAgent(t *testing.T) {
 		code <- a.Report(cmd.ExecuteContext(t.Context()))
 	}()
 	before := ts.snapshot()
-	s.wait(`Repair "A title"?`)
-	s.press("n\n")
-	s.wait(`Repair "P1first`)
+	s.wait("Repair 2 sessions?")
 	s.press("y\n")
-	if got := <-code; got != frame.ExitProblems {
-		t.Errorf("exit code %d, want %d:\n%s", got, frame.ExitProblems, s.shown())
+	if got := <-code; got != frame.ExitDone {
+		t.Errorf("exit code %d, want %d:\n%s", got, frame.ExitDone, s.shown())
 	}
-	if now, err := os.ReadFile(file); err != nil || len(now) <= len(broken) || !maps.Equal(ts.snapshot(), before) {
+	if now, err := os.ReadFile(file); err != nil || len(now) <= len(broken) || maps.Equal(ts.snapshot(), before) {
 		t.Errorf("Claude Code: %d bytes, %v, %d before; OpenCode unchanged: %t", len(now), err, len(broken), maps.Equal(ts.snapshot(), before))
 	}
 }

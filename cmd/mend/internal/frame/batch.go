@@ -25,11 +25,6 @@ type Step struct {
 	IDs   []string                           // of the repairs that are undone or applied again
 	Err   error                              // why there is no plan
 	Apply func(*Batch) (change.Entry, error) // nil: apply the plan unchanged
-
-	// Show and Ask are set if the job asks about each step. more means that another step follows. The key is y for
-	// yes, n for no, a for yes to this and all others, or q for no to this and all others.
-	Show func()
-	Ask  func(more bool) (key string, err error)
 }
 
 // A Job is everything that a verb writes: one question, one operation, one answer.
@@ -39,7 +34,6 @@ type Job struct {
 	Failed   []Step         // steps without a plan, reported before the others are shown
 	Steps    iter.Seq[Step] // iterated again for a diff, so that only one plan is in memory
 	N        int            // the number of steps, including failed ones; with one, its error omits the name
-	Each     bool           // on a terminal, show and confirm each step
 	NoDiff   bool           // do not offer the diff
 	Dry      string         // what a dry run prints after "nothing was written"
 	Forks    bool           // the verb repairs the forks of the sessions, too
@@ -106,10 +100,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	if j.N > 0 && len(b.Failed) == j.N {
 		return b.Result()
 	}
-	steps := j.Steps
-	if j.Each && !f.Yes && !f.DryRun && b.MayAsk() == nil {
-		steps = b.askEach(j)
-	} else if end, err := b.confirm(f, j); end {
+	if end, err := b.confirm(f, j); end {
 		return err
 	}
 	if !b.Joins {
@@ -117,7 +108,7 @@ func (b *Batch) Run(f WriteFlags, j Job) error {
 	}
 	repairs := []show.RepairJSON{}
 	missing := map[*mend.Store]error{} // why no further step of a store is made
-	for s := range steps {
+	for s := range j.Steps {
 		before, ops := len(b.Done), s.Plan.Ops
 		if !env.JSON {
 			ops = nil
@@ -203,42 +194,6 @@ func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	return err != nil, err
 }
 
-// askEach shows each step, and asks about those that change something. A step that the user declines gets the error
-// [term.ErrDeclined].
-func (b *Batch) askEach(j Job) iter.Seq[Step] {
-	return func(yield func(Step) bool) {
-		all, left := false, j.N
-		var ended error
-		for s := range j.Steps {
-			shown := ended == nil
-			if shown {
-				s.Show()
-			}
-			if len(s.Plan.Ops) > 0 {
-				if left--; shown && !all {
-					key, err := s.Ask(left > 0)
-					all = key == "a"
-					switch key {
-					case "n":
-						s.Err = term.ErrDeclined
-					case "q":
-						ended = term.ErrDeclined
-					default:
-						ended = err
-					}
-				}
-				s.Err = cmp.Or(s.Err, ended)
-			}
-			if !yield(s) {
-				return
-			}
-			if shown && j.N > 1 && len(s.Plan.Ops) > 0 {
-				b.Printf("\n")
-			}
-		}
-	}
-}
-
 // setPlans sets the JSON answer of a job that writes nothing: its plans.
 func (b *Batch) setPlans(j Job) {
 	if !b.JSON { // the verb has shown them
@@ -269,7 +224,6 @@ type Batch struct {
 	Done     []change.Entry  // the first of these entries; with --json all
 	Sessions map[string]bool // the ids of their sessions
 	Failed   []FailedJSON
-	Skipped  int   // steps that the user declined
 	Worst    error // the worst error of the steps
 
 	changed []*mend.Store
@@ -306,11 +260,7 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 // Fail records that a step failed, and prints the error. For a batch with one step it does not print it, because
 // [Batch.Result] returns it.
 func (b *Batch) Fail(s Step, err error) {
-	switch {
-	case errors.Is(err, term.ErrDeclined):
-		b.Skipped++
-		return
-	case b.Ctx.Err() != nil, errors.Is(err, ErrProblems), errors.Is(err, term.ErrCannotAsk): // reported elsewhere, once
+	if b.Ctx.Err() != nil || errors.Is(err, ErrProblems) { // reported elsewhere, once
 		b.Worst = fail.Worst(b.Worst, err)
 		return
 	}
@@ -333,13 +283,8 @@ func (b *Batch) Result() error {
 	if len(b.Failed) > 0 {
 		b.SetAnswer("failed", b.Failed)
 	}
-	switch {
-	case b.Ctx.Err() != nil:
+	if b.Ctx.Err() != nil {
 		return fail.Worst(b.Ctx.Err(), b.Worst)
-	case b.Skipped > 0 && len(b.Done) == 0 && b.Worst == nil:
-		return term.ErrDeclined
-	case b.Skipped > 0:
-		return fail.Worst(b.Worst, ErrProblems)
 	}
 	return b.Worst
 }
@@ -358,35 +303,25 @@ func ApplyOne(ctx context.Context, env *Env, c *mend.Store, f WriteFlags, p chan
 	})
 }
 
-// YesOrNo are the answers to a yes-or-no question.
-var YesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
-
-// AskChange asks about a change that was shown. On "diff" it prints the diff and asks again.
-func AskChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, diff func(*term.Terminal)) (string, error) {
-	for {
-		key, err := t.Ask(ctx, question, answers)
-		if err != nil || key != "d" {
-			return key, err
-		}
-		t.Page(diff)
-	}
-}
-
 // ConfirmChange asks whether to make a change that was shown, except with --yes or --dry-run. diff prints the diff of
 // the change, and may be nil. The error is [term.ErrDeclined] for no, or from [term.Terminal.Ask].
 func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question string, diff func(*term.Terminal)) error {
 	if f.Yes || f.DryRun {
 		return nil
 	}
-	answers := YesOrNo
+	answers := []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
 	if diff != nil {
-		answers = append(slices.Clone(YesOrNo), term.Answer{"diff", "show the diff of every change"})
+		answers = append(answers, term.Answer{"diff", "show the diff of every change"})
 	}
-	key, err := AskChange(ctx, t, question, answers, diff)
-	if err == nil && key != "y" {
-		return term.ErrDeclined
+	for {
+		switch key, err := t.Ask(ctx, question, answers); {
+		case err != nil || key == "y":
+			return err
+		case key == "n":
+			return term.ErrDeclined
+		}
+		t.Page(diff)
 	}
-	return err
 }
 
 // applyPlan applies a plan, and shows that mend is busy: a large database is checked first, which may take long.

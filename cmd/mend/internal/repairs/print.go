@@ -139,9 +139,6 @@ func (r *repairRun) printContinue() {
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
 	text := term.Sprintf("Repaired %d of %s", len(r.Sessions), term.Count(todo, "session"))
-	if r.Skipped > 0 {
-		text += term.Sprintf(", %d skipped", r.Skipped)
-	}
 	if len(r.Failed) > 0 {
 		text += term.Sprintf(", %d failed", len(r.Failed))
 	}

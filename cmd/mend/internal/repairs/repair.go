@@ -454,7 +454,7 @@ type repairRun struct {
 	declined bool // the user left a session alone that its agent has open
 
 	shown *mend.Store         // store of the last proposal shown
-	stays map[sessionKey]bool // sessions that were skipped, or whose repair failed
+	stays map[sessionKey]bool // sessions whose repair failed
 }
 
 type sessionKey struct {
@@ -480,11 +480,20 @@ func (r *repairRun) finish(left error) error {
 		return isFork
 	})
 	r.One, r.stays = len(todo) == 1, map[sessionKey]bool{}
+	question, name := "Repair %s?", term.Count(len(todo), "session")
+	if r.One {
+		name = show.QuotedTitle(todo[0].Head.Title, todo[0].Head.ID)
+	}
+	if len(todo[0].Result.LeftOut) > 0 {
+		question = "Set aside what has no fix in %s?"
+	}
 	err := r.Run(r.flags.WriteFlags, frame.Job{
-		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps, Forks: !r.named,
+		Question: fmt.Sprintf(question, name), N: len(todo), Dry: "Run again without --dry-run to repair.", Steps: r.steps, Forks: !r.named,
 		Show: func() {
 			if r.show(r.proposals); r.flags.DryRun {
 				r.printVerdict()
+			} else if !r.flags.Yes {
+				r.printProof(r.proposals)
 			}
 		},
 		Ended: func(s frame.Step, _ change.Entry, err error) {
@@ -493,11 +502,11 @@ func (r *repairRun) finish(left error) error {
 			}
 		},
 	})
-	if errors.Is(err, term.ErrCannotAsk) {
-		if r.setRepairs(); !r.JSON && !r.named {
+	if cannotAsk := errors.Is(err, term.ErrCannotAsk); cannotAsk || errors.Is(err, term.ErrDeclined) {
+		if r.setRepairs(); cannotAsk && !r.JSON && !r.named {
 			err = fail.WithHint(err, "pass --yes; name a session to repair only that one")
 		}
-		return err
+		return r.Both(r.Ctx, left, err)
 	}
 	if err = r.repairForks(r.end(r.Both(r.Ctx, left, err))); !r.offersAside() {
 		return err
@@ -540,19 +549,12 @@ func (r *repairRun) repairForks(left error) error {
 	return left
 }
 
-// steps yields a step for each proposal, including empty ones, which are also shown.
 func (r *repairRun) steps(yield func(frame.Step) bool) {
-	for _, p := range r.proposals {
+	for _, p := range nonEmptyPlans(r.proposals) {
 		p.Result.Plan.Session = p.Head.ID
 		s := frame.Step{
 			Store: p.Store, Plan: p.Result.Plan, Name: "repairing " + show.QuotedTitle(p.Head.Title, p.Head.ID),
 			Apply: func(*frame.Batch) (change.Entry, error) { return r.Apply(p) },
-			Show: func() {
-				if r.show([]show.Proposal{p}); len(p.Result.Plan.Ops) > 0 {
-					r.printProof([]show.Proposal{p})
-				}
-			},
-			Ask: func(more bool) (string, error) { return r.askRepair(p, more) },
 		}
 		if !yield(s) {
 			return
@@ -578,23 +580,9 @@ func (r *repairRun) show(ps []show.Proposal) {
 	}
 }
 
-// repairedSessions returns the proposals of all sessions that were neither skipped nor failed.
+// repairedSessions returns the proposals of all sessions whose repair has not failed.
 func (r *repairRun) repairedSessions() []show.Proposal {
 	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[sessionKey{p.Store, p.Head.ID}] })
-}
-
-// askRepair asks whether to repair a session, until the user decides.
-func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
-	question := fmt.Sprintf("Repair %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
-	if len(p.Result.LeftOut) > 0 {
-		question = fmt.Sprintf("Set aside what has no fix in %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
-	}
-	answers := []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}}
-	if more {
-		answers = append(answers, term.Answer{"all", "repair this session and the rest"})
-	}
-	answers = append(answers, term.Answer{"quit", "leave this session and the rest"})
-	return frame.AskChange(r.Ctx, r.Terminal, question, answers, func(t *term.Terminal) { show.Ops(t, p.Result.Plan.Ops) })
 }
 
 // repairRequest converts flags and settings to a [repair.Request]. It also returns the possible readings of
