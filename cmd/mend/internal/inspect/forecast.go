@@ -34,8 +34,8 @@ func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
 	}
 	model := map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID}
-	env.SetAnswers(ScanAnswer{Profile: f.Version, VersionNote: checked.Note(), requestAnswer: &requestAnswer{
-		Session: head.ID, Provider: f.Provider, Thinking: f.Thinking, Model: model, Request: requestJSON(f.Request),
+	env.SetAnswers(ScanAnswer{requestAnswer: &requestAnswer{
+		Session: head.ID, Profile: f.Version, Note: checked.Note(), Provider: f.Provider, Thinking: f.Thinking, Model: model, Request: requestJSON(f.Request),
 		Violations: violationsJSON(f.Violations), Diagnoses: show.DiagnosesJSON(found.Diagnoses),
 	}})
 	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agents.Title(c.ID()), term.OneLine(version, 30), f.Provider, show.OnOrOff(f.Thinking), note)))

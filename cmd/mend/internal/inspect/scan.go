@@ -149,10 +149,7 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 	}
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
-		first := stores[0]
-		env.SetAnswer("agentVersion", first.AgentVersion) // even if it is empty
-		env.SetAnswer("versionNote", first.VersionNote)
-		env.SetAnswers(ScanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, show.NonNil(found), nil})
+		env.SetAnswers(ScanAnswer{stores, show.NonNil(found), nil})
 	}
 	if left == nil && len(names) == 0 && env.HasSkipped() {
 		return errors.New("not every store could be examined")
@@ -503,12 +500,8 @@ func (r *scanReport) printNext(apart bool) {
 
 // A ScanAnswer is the answer of scan.
 type ScanAnswer struct {
-	Store        string        `json:"store,omitempty"` // this and the next three members describe the first of the stores
-	AgentVersion string        `json:"agentVersion,omitempty"`
-	Profile      string        `json:"profile,omitempty"`
-	VersionNote  string        `json:"versionNote,omitempty"`
-	Stores       []scannedJSON `json:"stores,omitempty"`
-	Sessions     []sessionJSON `json:"sessions,omitempty"`
+	Stores   []scannedJSON `json:"stores,omitempty"`
+	Sessions []sessionJSON `json:"sessions,omitempty"`
 	*requestAnswer
 }
 
@@ -516,6 +509,8 @@ type ScanAnswer struct {
 type requestAnswer struct {
 	Text       string               `json:"text,omitempty"` // of scan --text: the conversation as Markdown
 	Session    string               `json:"session,omitempty"`
+	Profile    string               `json:"profile,omitempty"` // this and the next member are as of a store
+	Note       string               `json:"versionNote,omitempty"`
 	Provider   string               `json:"provider,omitempty"` // the API of the request
 	Thinking   bool                 `json:"thinking,omitempty"`
 	Model      map[string]string    `json:"model,omitempty"`   // the model of the request: modelID and providerID
