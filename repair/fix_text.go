@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"errors"
 	"fmt"
 
 	"mend/internal/request"
@@ -17,8 +16,7 @@ func whyBlank(x *Fault) string {
 	return "The text is only whitespace; the provider rejects that."
 }
 
-// fixBlank removes a blank text if the message has other content; otherwise it replaces the text with the placeholder,
-// or adds the placeholder after the thinking of the step.
+// fixBlank removes a blank text if the message has other content; otherwise it replaces the text with the placeholder.
 func fixBlank(x *Fault) []Fix {
 	if x.block == nil || x.block.Type != request.Text {
 		return nil
@@ -27,7 +25,7 @@ func fixBlank(x *Fault) []Fix {
 	if x.hasOtherContent() {
 		fixes = alike(removal(x.block, "The blank text is removed. The rest of the message stays.", ""))
 	}
-	return append(fixes, x.fillBlank(x.block), x.placeholderAfterThinking(x.step, x.block))
+	return append(fixes, x.fillBlank(x.block))
 }
 
 func (x *Fault) fillBlank(b *request.Block) Fix {
@@ -35,31 +33,6 @@ func (x *Fault) fillBlank(b *request.Block) Fix {
 	return Fix{
 		Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Editor) error { return d.ReplaceText(b, text) },
 	}
-}
-
-// placeholderAfterThinking removes a blank text, and adds the placeholder after the thinking of its
-// step: the provider accepts no text after a call.
-func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block) Fix {
-	text := x.Texts.Placeholder
-	return Fix{
-		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),
-		Edit: func(d Editor) error {
-			last := lastOf(blocksBeforeCalls(step), (*request.Block).IsThinking)
-			if last == nil {
-				return errors.New("no thinking in its step before a call")
-			}
-			return errors.Join(d.Remove(b), d.InsertText(last, text))
-		},
-	}
-}
-
-func blocksBeforeCalls(step []*request.Block) []*request.Block {
-	for i, b := range step {
-		if isCall(b) {
-			return step[:i]
-		}
-	}
-	return step
 }
 
 // fixEmptyTurn puts the placeholder into a message: in place of a blank text, as its only content,

@@ -36,11 +36,8 @@ func fixLast(x *Fault) (fixes []Fix) {
 	after := false
 	for _, b := range x.step {
 		after = after || b == x.block
-		switch {
-		case isBlank(b) && after:
+		if after && isBlank(b) {
 			fixes = append(fixes, x.fillBlank(b))
-		case isBlank(b):
-			fixes = append(fixes, x.placeholderAfterThinking(x.step, b))
 		}
 	}
 	if slices.ContainsFunc(x.step, isContent) {

@@ -462,10 +462,6 @@ func TestFixBlankWithThinking(t *testing.T) {
 		fix    string // a part of the text of the fix
 		want   string // "" if the fix cannot be applied
 	}{
-		{"R11", partOf("m0", 1), step(think("a", "s"), text(" ")), "inserted after", "assistant[~a(s) [user interrupted]]"},
-		{"R11", partOf("m0", 0), step(text(" "), think("a", "s")), "inserted after", "assistant[~a(s) [user interrupted]]"},
-		{"R11", partOf("m0", 0), step(text(" ")), "inserted after", ""},
-		{"R11", partOf("m0", 0), step(text(" "), done("c", "ls", "{}", "1"), think("a", "s")), "inserted after", ""},
 		{"thinking", refOf("m0"), step(think("a", "s"), text(" ")), "replaces it", "assistant[[user interrupted]]"},
 		{"thinking", refOf("m0"), step(think("a", "s"), think("b", "s")), "replaces it", "assistant[[user interrupted]]"},
 		{"thinking", refOf("m0"), step(think("a", "s"), text("b"), text(" ")), "is removed", "assistant[b  ]"},
