@@ -39,7 +39,7 @@ const (
 var wholeCases = []string{"tree-repair-order", "rows18-conflict", "lines-repair-order", "codex-conflict"}
 
 // TestFrozen: the current program lists, shows, verifies and reverts everything that the frozen one wrote. A plain run tests
-// wholeCases, and of each verb the first case: what it has done, and what it can restore.
+// wholeCases, and of each verb the first case: what it has done, without an export, and what it can restore.
 func TestFrozen(t *testing.T) {
 	if *makeWith != "" {
 		t.Skip("-make")
@@ -204,7 +204,7 @@ func (p *player) playAll(whole bool) {
 			p.Errorf("%s lists\n%+v, want\n%+v", s.Name, got, s.Entries)
 		}
 		if s.Name == "done" || s.Name == "conflicted" {
-			p.look(s)
+			p.look(s, whole)
 		}
 		for i, run := range s.Runs {
 			if i > 0 {
@@ -219,15 +219,15 @@ func (p *player) playAll(whole bool) {
 	}
 }
 
-// look shows each entry, and verifies an export of the journal.
-func (p *player) look(s state) {
+// look shows each entry and, if whole is set, verifies an export of the journal.
+func (p *player) look(s state, whole bool) {
 	p.Helper()
 	for _, e := range s.Entries {
 		if out := p.must("show", e.ID); !strings.Contains(out, e.ID) {
 			p.Errorf("%s: the output of mend show %s does not name the entry:\n%s", s.Name, e.ID, out)
 		}
 	}
-	if s.Name == "done" {
+	if s.Name == "done" && whole {
 		if code, out, errOut := p.run("verify", exportName); code != 4 || !strings.Contains(errOut, formerExport) {
 			p.Errorf("verify of the frozen export: exit code %d, want 4 and %q:\n%s%s", code, formerExport, out, errOut)
 		}
