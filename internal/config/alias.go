@@ -102,7 +102,7 @@ func (c *Config) setAlias(name string, value jsontext.Value) error {
 			c.note("%s of oh-my-opencode has no effect: it is on unless skip has %s", name, word)
 			return nil
 		}
-		effect, err := c.turnOff(target)
+		effect, err := c.disable(target)
 		c.note("%s of oh-my-opencode %s", name, effect)
 		return err
 	}
@@ -117,8 +117,8 @@ func (c *Config) setAlias(name string, value jsontext.Value) error {
 	return nil
 }
 
-// turnOff adds a word to the setting skip, for "skip WORD", or makes an assignment. It returns that in words.
-func (c *Config) turnOff(what string) (effect string, err error) {
+// disable adds a word to the setting skip, for "skip WORD", or makes an assignment. It returns that in words.
+func (c *Config) disable(what string) (effect string, err error) {
 	word, isWord := strings.CutPrefix(what, "skip ")
 	if !isWord {
 		name, value, _ := strings.Cut(what, "=")
@@ -142,7 +142,7 @@ func (c *Config) disableHooks(value jsontext.Value) error {
 			c.note("mend has no hook %.100q, so %s has no effect on it", hook, disabledHooks)
 			continue
 		}
-		effect, err := c.turnOff(what)
+		effect, err := c.disable(what)
 		if err != nil {
 			return err
 		}
