@@ -167,7 +167,7 @@ func TestRealLostConversations(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), h.Project())
-		p.runCommand([]string{"fix"}, "[y/n/d/q/?]", "y\n") // broken sessions are offered without a text
+		p.runCommand([]string{"fix"}, "[y/n/d/?]", "y\n") // broken sessions are offered without a text
 		if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
 			t.Errorf("it is %s:\n%s", r.Verdict, r.Output)
 		}
@@ -203,7 +203,7 @@ func TestRealLostConversations(t *testing.T) {
 		if next := p.printedCommand(p.runCommand(nil), "Next:"); !strings.HasPrefix(next, "mend fix ") {
 			t.Errorf("next is %q", next)
 		}
-		p.runCommand([]string{"repair"}, "[y/n/d/q/?]", "y\n")
+		p.runCommand([]string{"repair"}, "[y/n/d/?]", "y\n")
 		if r := h.Prompt(claude.Session, "and on", true); !r.Answered || len(r.Blocks) < 10 {
 			t.Errorf("answered: %t, %d blocks\n%s", r.Answered, len(r.Blocks), r.Output)
 		}
