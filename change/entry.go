@@ -76,26 +76,23 @@ func (e *Entry) Kind() Kind {
 // Blocks reports whether the entry and the plan change the same session or record, or the entry changes the whole
 // store.
 func (e *Entry) Blocks(p Plan) bool {
-	return e.Kind().Whole() || e.Session == p.Session || e.changesAny(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
+	own := e.refs()
+	return e.Kind().Whole() || e.Session == p.Session || slices.ContainsFunc(p.Ops, func(o Op) bool { return own[o.Ref] })
 }
 
 // Shares reports whether both entries change the same session or record, or e changes the whole store.
 func (e *Entry) Shares(o Entry) bool {
-	return e.Kind().Whole() || e.Session == o.Session || e.changesAny(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
+	own := e.refs()
+	return e.Kind().Whole() || e.Session == o.Session || slices.ContainsFunc(o.Ops, func(o OpInfo) bool { return own[o.Ref] })
 }
 
-// changesAny reports whether the entry changed one of n records; ref returns the ref of each.
-func (e *Entry) changesAny(n int, ref func(int) Ref) bool {
-	own := make(map[Ref]bool, len(e.Ops))
+// refs returns the set of the records that the entry changed.
+func (e *Entry) refs() map[Ref]bool {
+	refs := make(map[Ref]bool, len(e.Ops))
 	for _, o := range e.Ops {
-		own[o.Ref] = true
+		refs[o.Ref] = true
 	}
-	for i := range n {
-		if own[ref(i)] {
-			return true
-		}
-	}
-	return false
+	return refs
 }
 
 // A StoreID identifies a store. Kind and Root are compared; Dev and Ino identify a store that was moved.
