@@ -124,18 +124,10 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	return wal, nil
 }
 
-// errHeader means that the file does not begin with the header of a readable database.
-var errHeader = errors.New("damaged header")
-
-// damagedHeader returns an error about the file's header, which may be damaged.
+// damagedHeader returns an error about the file's header, which may be damaged: then salvage can help.
 func damagedHeader(format string, args ...any) error {
-	return headerError{fail.WithHint(Unusable(format, args...), fail.SalvageHint)}
+	return fail.WithHint(Unusable(format, args...), fail.SalvageHint)
 }
-
-type headerError struct{ error }
-
-func (e headerError) Is(target error) bool { return target == errHeader }
-func (e headerError) Unwrap() error        { return e.error }
 
 // mayBeDatabase reports whether the file is probably a database with a damaged header.
 func mayBeDatabase(path string) bool {

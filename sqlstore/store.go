@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/internal/aside"
+	"mend/internal/fail"
 )
 
 // ErrUnusable means that the file is not a database, is damaged, or has an unknown schema. mend never
@@ -73,7 +74,7 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
 	files, err := inspectFiles(file)
-	if err != nil && (!errors.Is(err, errHeader) || !mayBeDatabase(file)) {
+	if err != nil && (!fail.IsSalvageable(err) || !mayBeDatabase(file)) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	s.id.Dev, s.id.Ino = files.db.dev, files.db.ino
