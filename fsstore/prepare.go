@@ -24,41 +24,30 @@ import (
 //
 // The error is or wraps a [*change.ConflictError] with all records that hold something else, or wraps
 // [change.ErrInvalid] if the layout has no path for an op.
-func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st, err := s.prepare(ctx, p)
-	var conflict *change.ConflictError
-	if err != nil && !errors.As(err, &conflict) {
-		err = fmt.Errorf("preparing a change of %s: %w", s.ID().Root, err)
-	}
-	return st, err
-}
-
-func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if err := stage.CheckOwner(s.opt.Owner); err != nil {
-		return change.Staged{}, err
-	}
-	if err := change.Validate(p.Ops); err != nil {
-		return change.Staged{}, err
+func (s *Store) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
+	defer stage.Describe(&err, "preparing a change of "+s.id.Root)
+	if err := cmp.Or(stage.CheckOwner(s.opt.Owner), change.Validate(p.Ops)); err != nil {
+		return st, err
 	}
 	tx, err := s.begin(p.Ops)
 	if err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	defer tx.close()
 	if err := tx.cleanUp(p.Undecided); err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	if err := tx.compareAll(ctx); err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	tx.keepTimes()
 	if err := tx.addFolders(); err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	if err := tx.stageAll(ctx); err != nil {
-		return change.Staged{}, errors.Join(err, tx.removeStage())
+		return st, errors.Join(err, tx.removeStage())
 	}
-	st := change.Staged{Store: s.id, Dir: tx.stagePath, Ops: make([]change.Op, 0, len(tx.ops))}
+	st = change.Staged{Store: s.id, Dir: tx.stagePath, Ops: make([]change.Op, 0, len(tx.ops))}
 	for _, op := range tx.ops {
 		st.Ops = append(st.Ops, op.withTime(p.Fresh))
 	}

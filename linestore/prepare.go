@@ -21,50 +21,42 @@ import (
 // The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if the layout has no path for an op;
 // [change.ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError] if the transcript
 // cannot be changed, or the change could not be undone.
-func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st, err := s.prepare(ctx, p)
-	var conflict *change.ConflictError
-	if err != nil && !errors.As(err, &conflict) {
-		err = fmt.Errorf("preparing a change of %s: %w", s.ID().Root, err)
-	}
-	return st, err
-}
-
-func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+func (s *Store) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
+	defer stage.Describe(&err, "preparing a change of "+s.id.Root)
 	if err := cmp.Or(stage.CheckOwner(s.opt.Owner), change.Validate(p.Ops)); err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	tx, err := s.begin(p.Ops)
 	if err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	defer tx.close()
 	tx.reverts, tx.force = p.Reverts, p.Force
 	if err := errors.Join(ctx.Err(), tx.own.Clean(p.Undecided, isStage, tx.removeStage)); err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	e, err := tx.readTarget()
 	if err != nil {
-		return change.Staged{}, err
+		return st, err
 	}
 	t, conflicts := tx.conflicts(&e)
 	if len(conflicts) > 0 {
-		return change.Staged{}, &change.ConflictError{Conflicts: conflicts}
+		return st, &change.ConflictError{Conflicts: conflicts}
 	}
 	if why, err := tx.root.WriteProblem(tx.path); err != nil {
-		return change.Staged{}, err
+		return st, err
 	} else if why != "" {
 		ref := tx.ops[0].Ref
 		ref.Kind = change.KindSession
-		return change.Staged{}, &change.LinkedError{Ref: ref, Why: why}
+		return st, &change.LinkedError{Ref: ref, Why: why}
 	}
 	use := s.opt.InUse(tx.path)
 	appendOnly := use != "" && p.Force
 	plan, bad, why := tx.edit(t, appendOnly)
 	if bad != nil {
-		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
+		return st, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
-	st := change.Staged{Store: s.id}
+	st.Store = s.id
 	mtime := e.Mtime
 	if plan.replaces() {
 		if p.Fresh {
@@ -76,10 +68,10 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 			}
 		}
 		if use != "" && !p.Force {
-			return change.Staged{}, fmt.Errorf("%w: %s", change.ErrInUse, use)
+			return st, fmt.Errorf("%w: %s", change.ErrInUse, use)
 		}
 		if st.Dir, err = tx.stage(t.data, plan.apply(t.data, true), e); err != nil {
-			return change.Staged{}, err
+			return st, err
 		}
 	} else {
 		st.Append = &change.AppendPoint{Size: e.Size, Mtime: e.Mtime}

@@ -64,9 +64,9 @@ func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) 
 	return nil
 }
 
-// Describe adds to an error what a method of a store was doing.
+// Describe adds to an error what a method of a store was doing. A conflict explains itself.
 func Describe(err *error, doing string) {
-	if *err != nil {
+	if _, conflict := errors.AsType[*change.ConflictError](*err); *err != nil && !conflict {
 		*err = fmt.Errorf("%s: %w", doing, *err)
 	}
 }
