@@ -256,7 +256,7 @@ type batch struct {
 
 // put adds a value. It writes the batch first if the value would make it too large.
 func (b *batch) put(bucket string, key, val []byte) error {
-	v := boltfile.NewValue(bucket, key, val)
+	v := boltfile.Value{Bucket: bucket, Key: key, Val: val}
 	if b.size+v.Cost() > b.limit {
 		if err := b.flush(); err != nil {
 			return err

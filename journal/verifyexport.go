@@ -118,7 +118,7 @@ func (x *importer) run(ctx context.Context, r io.Reader) error {
 }
 
 func (x *importer) put(bucket string, key, val []byte) {
-	v := boltfile.NewValue(bucket, key, val)
+	v := boltfile.Value{Bucket: bucket, Key: key, Val: val}
 	x.values = append(x.values, v)
 	x.size += v.Cost()
 }

@@ -158,7 +158,7 @@ func (f *File) copyTo(ctx context.Context, db *bolt.DB, omit []string) error {
 			if err != nil || bucket == Meta && slices.Contains(omit, string(it.Key)) {
 				return err
 			}
-			v := NewValue(bucket, it.Key, val)
+			v := Value{bucket, it.Key, val}
 			values = append(values, v)
 			if size += v.Cost(); size < f.opts.BatchSize {
 				return nil
@@ -166,7 +166,7 @@ func (f *File) copyTo(ctx context.Context, db *bolt.DB, omit []string) error {
 			return flush()
 		})
 		if bucket == Meta {
-			values = append(values, NewValue(Meta, []byte(MarkNew), []byte{1}))
+			values = append(values, Value{Meta, []byte(MarkNew), []byte{1}})
 		}
 		if err == nil {
 			err = flush()

@@ -198,11 +198,6 @@ func (w *Tx) bucket(name string, key []byte) (*bolt.Bucket, error) {
 
 // Put writes a value with its checksum.
 func (w *Tx) Put(name string, key, val []byte) error {
-	return w.putSealed(name, key, Seal(name, key, val))
-}
-
-// putSealed writes a value in the form that [Seal] returns.
-func (w *Tx) putSealed(name string, key, sealed []byte) error {
 	b, err := w.bucket(name, key)
 	if err != nil {
 		return err
@@ -210,6 +205,7 @@ func (w *Tx) putSealed(name string, key, sealed []byte) error {
 	if w.snap == nil || slices.Contains(w.f.spec.Growing, name) {
 		b.FillPercent = 0.95 // it only grows at its end
 	}
+	sealed := Seal(name, key, val)
 	w.Written += len(key) + len(sealed)
 	return b.Put(key, sealed)
 }

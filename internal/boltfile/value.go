@@ -6,15 +6,10 @@ import (
 	"slices"
 )
 
-// A Value is a value to be written, with its checksum.
+// A Value is a value to be written.
 type Value struct {
-	Bucket      string
-	Key, Sealed []byte
-}
-
-// NewValue returns a value to be written.
-func NewValue(bucket string, key, val []byte) Value {
-	return Value{bucket, key, Seal(bucket, key, val)}
+	Bucket   string
+	Key, Val []byte
 }
 
 // PutCost is the approximate cost in bytes of a key in addition to its bytes. It also limits the
@@ -22,7 +17,7 @@ func NewValue(bucket string, key, val []byte) Value {
 const PutCost = 200
 
 // Cost returns the approximate size in bytes of the value in the file.
-func (v *Value) Cost() int { return len(v.Key) + len(v.Sealed) + PutCost }
+func (v *Value) Cost() int { return len(v.Key) + len(v.Val) + PutCost }
 
 // PutAll writes values in the order of their keys, which is fastest in bbolt.
 func (w *Tx) PutAll(values []Value) error {
@@ -30,7 +25,7 @@ func (w *Tx) PutAll(values []Value) error {
 		return cmp.Or(cmp.Compare(x.Bucket, y.Bucket), bytes.Compare(x.Key, y.Key))
 	})
 	for _, v := range values {
-		if err := w.putSealed(v.Bucket, v.Key, v.Sealed); err != nil {
+		if err := w.Put(v.Bucket, v.Key, v.Val); err != nil {
 			return err
 		}
 	}

@@ -373,7 +373,7 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 
 // put collects a value. It first writes the collected values if they would become too large.
 func (k *Keep) put(bucket string, key, val []byte) error {
-	v := boltfile.NewValue(bucket, key, val)
+	v := boltfile.Value{Bucket: bucket, Key: key, Val: val}
 	// Only a blob may start a new transaction: a state and its key, which follow the blobs, must be in one.
 	if k.size += v.Cost(); k.size > k.opts.batchSize && bucket == bucketBlobs {
 		if err := k.write(); err != nil {
