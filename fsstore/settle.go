@@ -170,7 +170,7 @@ func (tx *transaction) restage(ctx context.Context, items []fileOp) error {
 	return err
 }
 
-// restageOne is restage for one record, and reports whether it wrote a file.
+// restageOne is restage for one record, and reports whether it wrote a file, which is still unfinished.
 func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool, err error) {
 	if op.isFolder() {
 		return false, nil
@@ -184,31 +184,17 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	if staged == otherContent && (target != postContent || op.Pre == nil) {
 		return false, tx.keepStaged(op)
 	}
-	want, done := op.Pre, staged != noContent
-	if target != postContent {
-		want, done = nil, target != preContent || staged != noContent // only a torn staged file is removed
-	}
-	if done {
+	if target != postContent || staged != noContent {
 		return false, nil
 	}
-	return tx.rewriteStaged(b, op, want)
-}
-
-// rewriteStaged writes the image into the staged file, or removes the file if want is nil. The caller has checked
-// that the file has no content of another program. It reports whether it wrote a file, which is still unfinished.
-func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
-	if err := tx.makeStageAgain(); err != nil {
+	if err := tx.makeStageAgain(); err != nil || op.Pre == nil {
 		return false, err
 	}
-	for _, name := range []string{op.staged, op.staged + stage.Unfinished} {
-		if err := tx.own.Remove(tx.stageDir, name); err != nil {
-			return false, err
-		}
+	unfinished := op.staged + stage.Unfinished
+	if err := tx.own.Remove(tx.stageDir, unfinished); err != nil {
+		return false, err
 	}
-	if want == nil {
-		return false, nil
-	}
-	f, err := tx.stageFile(op, op.staged+stage.Unfinished, want)
+	f, err := tx.stageFile(op, unfinished, op.Pre)
 	if err == nil {
 		b.Add(f)
 	}

@@ -69,8 +69,6 @@ func (tx *transaction) readState(op fileOp) (target, staged content, err error) 
 	switch {
 	case !e.Exists && tx.lost:
 		staged = noContent
-	case staged == otherContent && target == preContent && isTorn(&e, op.Post):
-		staged = noContent
 	case staged == postContent && !e.Exists && len(tx.keptNames()[tx.keptPrefixOf(op)]) > 0:
 		staged = noContent // the deleted content had to be kept elsewhere
 	}
@@ -87,17 +85,6 @@ func contentOf(o change.Op, e *safedir.Entry) content {
 		return noContent
 	}
 	return otherContent
-}
-
-// isTorn reports whether the file can be what a power cut left of a Post that was not durable: a
-// prefix of its content, the rest missing or zero. Such a file contains nothing that another program
-// wrote.
-func isTorn(e *safedir.Entry, post *change.Image) bool {
-	if post == nil || !e.IsFile() || e.TooLarge || len(e.Data) > len(post.Data) {
-		return false
-	}
-	whole := bytes.TrimRight(e.Data, "\x00")
-	return bytes.HasPrefix(post.Data, whole)
 }
 
 // matches reports whether the entry equals the image: missing for nil, a folder for the image of a
