@@ -10,6 +10,7 @@ import (
 
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
+	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/term"
 	"mend/repair"
@@ -32,24 +33,25 @@ const (
 // Explain returns the verb explain.
 func Explain(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [CODE]",
-		Short: "Explain a code in the output",
+		Use:   "explain [CODE|ERROR]",
+		Short: "Explain a code or an error",
 		Long: `Explain shows what a code in the output means (a rule, a class of damage, a severity), what
-causes it, and what mend does about it. Without an argument it lists all codes. For the text
-of an error see "mend fix 'TEXT'", for the findings of a session "mend scan SESSION", for the
+causes it, and what mend does about it. Without an argument it lists all codes. It also
+accepts the text of an error. For the findings of a session see "mend scan SESSION", for the
 words of the output docs/glossary.md, for the settings "mend config".`,
 		Example: `  mend explain R11
   mend explain broken
-  mend explain tool_result_missing`,
-		RunE: func(_ *cobra.Command, words []string) error {
+  mend explain tool_result_missing
+  mend explain 'messages.12: tool_use ids were found without tool_result'`,
+		RunE: func(cmd *cobra.Command, words []string) error {
 			return env.RunPager(func() error {
 				topics := allTopics(env)
 				if len(words) == 0 {
-					env.SetAnswers(ExplainAnswer{topics})
+					env.SetAnswers(ExplainAnswer{Topics: topics})
 					printTopics(env.Terminal, topics)
 					return nil
 				}
-				return runExplain(env, strings.Join(words, " "), topics)
+				return runExplain(cmd.Context(), env, strings.Join(words, " "), topics)
 			})
 		},
 	}
@@ -141,21 +143,27 @@ func explainClass(env *frame.Env, c repair.Class) repair.Explanation {
 
 // An ExplainAnswer is the answer of explain.
 type ExplainAnswer struct {
-	Topics []topicJSON `json:"topics,omitempty"`
+	Topics   []topicJSON          `json:"topics,omitempty"`
+	APIError *show.APIErrorAnswer `json:"apiError,omitempty"`
 }
 
-// runExplain explains the topics with this code or name.
-func runExplain(env *frame.Env, name string, topics []topicJSON) error {
-	found := findTopics(topics, name)
-	if len(found) == 0 {
-		return fail.New(fail.Usage, `"mend explain" lists all codes, "mend scan SESSION" shows what is wrong with a session, "mend fix 'TEXT'" what helps against an error`,
-			"no code or class is called %q", term.OneLine(name, 100))
+// runExplain explains what the user named: a topic or an error.
+func runExplain(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
+	if found := findTopics(topics, name); len(found) > 0 {
+		env.SetAnswers(ExplainAnswer{Topics: found})
+		for _, t := range found {
+			printTopic(env.Terminal, t)
+		}
+		return nil
 	}
-	env.SetAnswers(ExplainAnswer{found})
-	for _, t := range found {
-		printTopic(env.Terminal, t)
+	e := culprit.Readings(env.Opt.Agents, []byte(name))[0]
+	switch {
+	case e.Class != "" || e.Recognised:
+		return explainError(ctx, env, e, topics)
+	case strings.ContainsAny(name, " \n"):
+		return fail.New(fail.Usage, `"mend fix 'TEXT'" shows what is broken, or asks what was lost`, "mend does not know this error: %s", term.OneLine(name, 100))
 	}
-	return nil
+	return fail.New(fail.Usage, `"mend explain" lists all codes, and "mend scan SESSION" shows what is wrong with a session`, "no code or class is called %q", name)
 }
 
 // word returns the code of a topic as other verbs print it.
@@ -176,6 +184,27 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 		}
 	}
 	return found
+}
+
+// explainError explains an error of a provider or an agent.
+func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics []topicJSON) error {
+	var found []topicJSON
+	for _, code := range []string{e.Rule, string(e.Class)} {
+		if code != "" {
+			found = append(found, findTopics(topics, code)...)
+		}
+	}
+	apiError := show.APIErrorJSON(e)
+	env.SetAnswers(ExplainAnswer{Topics: show.NonNil(found), APIError: &apiError})
+	env.Printf("%s\n\n", term.Wrap(term.Escape(e.Explanation), env.TextWidth()))
+	for _, t := range found {
+		printTopic(env.Terminal, t)
+	}
+	if e.Class != "" {
+		env.Printf("To repair the session: %s\n", term.Bold(`mend fix "TEXT"`))
+	}
+	frame.PrintHolders(ctx, env, e)
+	return nil
 }
 
 func printTopics(t *term.Terminal, topics []topicJSON) {
