@@ -271,6 +271,41 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestOldMovedAwayFirst: a change of an earlier version of mend is finished. Where a system cannot exchange two files,
+// that version moved the old database away before it moved the new one into its place, and was killed in between.
+func TestOldMovedAwayFirst(t *testing.T) {
+	f := newDatabaseFixture(t)
+	a := open(t, f.root, "own", nil)
+	image, discard := build(t, a, f.file, "rebuilt")
+	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image(), Post: image}
+	killed := false
+	st, _, err := f.run(op, func(call string) error {
+		if killed = killed || call == "exchange db"; killed {
+			return errors.New("killed")
+		}
+		return nil
+	})
+	if !killed || err == nil {
+		t.Fatalf("killed: %t, run: %v", killed, err)
+	}
+	discard()
+	a.Close()
+	logs, err := filepath.Glob(filepath.Join(f.root, ".mend", "own", "*", "db-wal"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	must(t, os.Rename(filepath.Join(f.root, "db"), strings.TrimSuffix(logs[0], "-wal")))
+	out, err := f.settle(st, nil)
+	if err != nil || out.State != change.Committed {
+		t.Errorf("settle = %+v, %v, want committed", out, err)
+	}
+	for path, want := range map[string]string{filepath.Join(f.root, "db"): "rebuilt", strings.TrimSuffix(logs[0], "-wal"): "old"} {
+		if got, err := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s is %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
 // TestDatabaseRecreated: if the agent creates the database again before the recovery of an undo, the recovery ends with
 // a conflict, and both databases stay.
 func TestDatabaseRecreated(t *testing.T) {

@@ -284,7 +284,12 @@ func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	post := x.keptPlace(x.post, "")
 	exchanged, err := x.hasFile(ctx, post, x.pre)
 	waiting, errWaiting := x.hasFile(ctx, post, x.post)
-	return (kept || exchanged) && !waiting, cmp.Or(err, errWaiting)
+	exists, errExists := x.exists(x.Place())
+	if err = cmp.Or(err, errWaiting, errExists); err != nil {
+		return false, err
+	}
+	// Earlier versions of mend moved the old file away first if the system could not exchange two files.
+	return (kept || exchanged) && (!waiting || !exists), nil
 }
 
 // finishExchange completes an exchange in several calls that a crash interrupted.
@@ -304,11 +309,19 @@ func (x *database) MovesAfterCommit(ctx context.Context) (moves []Move, err erro
 	if x.post == nil {
 		return []Move{{x.Place(), x.keptPlace(x.pre, "")}}, nil // already made, but not durable yet
 	}
-	if x.pre != nil {
+	exists, err := x.exists(x.Place())
+	switch {
+	case err != nil:
+		return nil, err
+	case !exists: // see IsCommitted
+		moves = []Move{{x.keptPlace(x.post, ""), x.Place()}}
+	case x.pre != nil:
 		moves = []Move{{x.keptPlace(x.post, ""), x.keptPlace(x.pre, "")}}
 	}
-	if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same { // a program that used it has a -wal of its own
-		return moves, err
+	if exists { // a program that used the new database has a -wal of its own
+		if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same {
+			return moves, err
+		}
 	}
 	for _, suffix := range []string{wal, shm} {
 		moves = append(moves, Move{x.keptPlace(x.post, suffix), x.place(suffix)})
