@@ -105,6 +105,18 @@ const (
 	sawDeleted                          // the session was deleted
 )
 
+// mayChange reports whether the event may make the policy use another model.
+func (e *fallbackEvent) mayChange() bool {
+	switch e.kind {
+	case sawError, sawRetry, sawTime:
+		return true
+	case sawAnswer:
+		return e.message.HasError()
+	default:
+		return false
+	}
+}
+
 // step returns the state after an event, and the actions. If an action fails, the following ones are skipped,
 // and the policy gets sawFailure.
 func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []action) {

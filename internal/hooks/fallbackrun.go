@@ -226,7 +226,9 @@ func (f *fallback) timeUntilDue() time.Duration {
 // handle handles one event.
 func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.session
-	f.learn(ctx, id)
+	if p.event.kind == sawPrompt || p.event.mayChange() { // before an answer there is time to ask the agent
+		f.learn(ctx, id)
+	}
 	actions := p.actions
 	if actions == nil {
 		actions = f.step(id, p.event)
