@@ -2,7 +2,7 @@
 // ui. They change no session, except by the repairs that a user chooses in ui.
 //
 // It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
-// internal/fail, internal/jsonedit, internal/keep, internal/mend, internal/report, internal/request,
+// internal/culprit, internal/fail, internal/jsonedit, internal/keep, internal/mend, internal/report, internal/request,
 // internal/term, internal/ui, journal and repair. Read runScan first.
 package inspect
 
