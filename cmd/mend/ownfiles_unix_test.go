@@ -180,8 +180,8 @@ func (sb sandbox) ownFile(place string) string {
 	return fmt.Sprintf("%s-%x", path, sum[:8])
 }
 
-// TestAnswersReplaceNothing: a file that the user names for an answer never replaces a file, such as one of mend or of a
-// store, whatever the path.
+// TestAnswersReplaceNothing: a file that the user names for an answer never replaces a file, and is not created among
+// those of mend or of a store, whatever the path.
 func TestAnswersReplaceNothing(t *testing.T) {
 	outputs := map[string][]string{"log --export": {"log", "--export"}, "report --output": {"report", "SESSION", "--output"}}
 	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
@@ -201,7 +201,16 @@ func TestAnswersReplaceNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	names := []string{"state/mend/journal.db", "state/mend/journal.lock", "state/mend/keep.db", claudeFile, "linked/journal.db", "link.html", "dangling.html", "linked"}
+	for _, dir := range []string{"config/mend", "cache/mend", "free"} {
+		if err := os.MkdirAll(filepath.Join(sb.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{
+		"state/mend/journal.db", "state/mend/journal.lock", "state/mend/keep.db", claudeFile, "linked/journal.db", "link.html", "dangling.html", "linked",
+		"state/mend/new", "linked/new", "free/../state/mend/new", "config/mend/config.json", "cache/mend/new", "data/opencode/storage/new",
+		filepath.Dir(claudeFile) + "/new.jsonl",
+	}
 	before := sb.files()
 	for output, words := range outputs {
 		for _, name := range names {
@@ -216,5 +225,15 @@ func TestAnswersReplaceNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, sb.files()); diff != "" {
 		t.Errorf("files were changed (-before +after):\n%s", diff)
+	}
+	if a := sb.runInProcess("log", "--export", "free/new"); a.code != frame.ExitDone {
+		t.Errorf("mend log --export free/new: exit code %d\n%s", a.code, a.err)
+	}
+	database := otherDatabase(sb)
+	for name, want := range map[string]int{"opencode.db-new": frame.ExitRefused, "x.html": frame.ExitDone} {
+		a := sb.runInProcess("report", "--store", database, "@", "-o", filepath.Join(filepath.Dir(database), name))
+		if a.code != want {
+			t.Errorf("report to %s: exit code %d, want %d\n%s", name, a.code, want, a.err)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 // Package frame has the code that several verbs share: the environment of a run, stores, the sessions that users name,
-// questions, batches of changes, answers, settings, completion, signals and exit codes. It imports no verb.
+// questions, batches of changes, answers, settings, signals and exit codes. It imports no verb.
 //
 // It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/show, internal/atomicfile, internal/config,
-// internal/fail, internal/keep, internal/mend, internal/request, internal/term, internal/termjson, journal, repair and
-// txn. Read [Env.Run] and [Batch.Apply] first.
+// internal/fail, internal/keep, internal/mend, internal/request, internal/term, internal/termjson, internal/userdir,
+// journal, repair and txn. Read [Env.Run] and [Batch.Apply] first.
 package frame
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -19,12 +20,14 @@ import (
 	"sync"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/atomicfile"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/termjson"
+	"mend/internal/userdir"
 	"mend/txn"
 )
 
@@ -191,12 +194,53 @@ func (env *Env) RunPager(print func() error) (err error) {
 }
 
 // CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. It never
-// replaces a file.
-func CreateFile(path string, text []byte) error {
+// replaces a file, and adds none to the files of mend or of a store.
+func (env *Env) CreateFile(path string, text []byte) error {
+	const hint = "name another file, or - for standard output"
 	if _, err := os.Lstat(path); err == nil {
-		return fail.New(fail.Refused, "name another file, or - for standard output", "writing %s: it exists, and mend overwrites no file", path)
+		return fail.New(fail.Refused, hint, "writing %s: it exists, and mend overwrites no file", path)
+	}
+	if env.isOwned(path) {
+		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among its own files or those of an agent's store", path)
 	}
 	return atomicfile.Replace(path, nil, text, 0o600)
+}
+
+// isOwned reports whether a file at path would be in a folder of mend, or belong to a store that the user named or that
+// is found. All files whose names begin with the name of a database belong to it.
+func (env *Env) isOwned(path string) bool {
+	owned := []string{env.Opt.Store}
+	for _, folder := range []func() (string, error){env.Opt.Journal.Folder, userdir.Cache, userdir.Config} {
+		own, _ := folder() // without it, the file is not in it
+		owned = append(owned, own)
+	}
+	for _, s := range mend.Agents(agents.All).Stores() {
+		owned = append(owned, s.Path)
+	}
+	path = filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path))
+	return slices.ContainsFunc(owned, func(name string) bool {
+		name = resolve(name)
+		info, err := os.Stat(name)
+		if err == nil && info.IsDir() {
+			name += string(filepath.Separator)
+		}
+		return err == nil && strings.HasPrefix(path, name)
+	})
+}
+
+// resolve returns an absolute path without links, "" if nothing is there.
+func resolve(path string) string {
+	if path == "" {
+		return ""
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // The types of the JSON answers. docs/output.schema.json is generated from them.

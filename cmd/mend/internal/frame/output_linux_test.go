@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mend/internal/mend"
 )
 
 // TestCreateFileAppearsComplete: CreateFile gives a file its name only when it is complete, so that a process that is
@@ -22,7 +24,8 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 	if _, err := unix.InotifyAddWatch(watch, dir, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
 		t.Fatal(err)
 	}
-	if err := CreateFile(filepath.Join(dir, "new"), []byte("complete")); err != nil {
+	env := &Env{Opt: mend.Options{Journal: mend.OpenJournal(t.TempDir())}}
+	if err := env.CreateFile(filepath.Join(dir, "new"), []byte("complete")); err != nil {
 		t.Fatal(err)
 	}
 	events := make([]byte, 4096)
@@ -37,7 +40,7 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 			t.Error("the file had its name before it was complete")
 		}
 	}
-	if err := CreateFile(filepath.Join(dir, "new"), []byte("complete")); err == nil {
+	if err := env.CreateFile(filepath.Join(dir, "new"), []byte("complete")); err == nil {
 		t.Error("CreateFile replaced a file")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(text) != "complete" {

@@ -71,7 +71,7 @@ func runReport(ctx context.Context, env *frame.Env, names []string, file string)
 		_, err := env.Write(page.Bytes())
 		return err
 	}
-	if err := frame.CreateFile(file, page.Bytes()); err != nil {
+	if err := env.CreateFile(file, page.Bytes()); err != nil {
 		return err
 	}
 	env.SetAnswers(ReportAnswer{file})

@@ -324,7 +324,7 @@ func exportLog(ctx context.Context, env *frame.Env, f logFlags) error {
 	var text bytes.Buffer
 	err := export(&text)
 	if err == nil {
-		err = frame.CreateFile(f.export, text.Bytes())
+		err = env.CreateFile(f.export, text.Bytes())
 	}
 	if err != nil {
 		return err
