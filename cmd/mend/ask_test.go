@@ -16,9 +16,11 @@ import (
 
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
 	"mend/journal"
+	"mend/testdata"
 )
 
 // TestAsk: on a terminal repair asks until it gets a valid answer, and changes the store only after yes.
@@ -194,6 +196,9 @@ func TestAskOnce(t *testing.T) {
 		if got != want || strings.Count(errs, "Repair 3 sessions? [y/n/d/?] ") != max(strings.Count(in, "\n"), 1) || !strings.Contains(out, "After the repair: works with") {
 			t.Errorf("answers %q: exit code %d, want %d\n%s%s", in, got, want, out, errs)
 		}
+		if hint := strings.Contains(errs, "name it: mend fix SESSION"); hint != (want == frame.ExitRefused) {
+			t.Errorf("answers %q: the hint is shown: %t\n%s", in, hint, errs)
+		}
 		done := strings.Count(out, "\nRepaired \"") == 3 && strings.Contains(out, "Repaired 3 of 3 sessions.") && strings.Contains(out, "Each repaired session works with")
 		if repaired := want == frame.ExitDone; done != repaired || maps.Equal(ts.snapshot(), before) == repaired {
 			t.Errorf("answers %q: repaired %t, want %t\n%s%s", in, done, repaired, out, errs)
@@ -354,6 +359,35 @@ func TestAskChanged(t *testing.T) {
 	}
 	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed. Each repaired session works with") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
 		t.Errorf("the answer is\n%s%s", &out, &errs)
+	}
+}
+
+// TestAskForks: forks of a repaired session are asked about after it. If the user leaves them, the answer does not say
+// that nothing was changed.
+func TestAskForks(t *testing.T) {
+	store := t.TempDir()
+	file, base, fork := filepath.Join(store, codex.File), codex.ByName("encrypted content missing").Broken(), "01a22c79-ca37-71b1-80ca-cafedc6c731d"
+	lines := fmt.Sprintf(`{"timestamp":"2026-11-23T10:00:00.000Z","ordinal":900,"type":"session_meta","payload":{"id":"%s","timestamp":"2026-11-23T10:00:00.000Z",`+
+		`"cwd":"/home/user","originator":"codex_exec","cli_version":"0.171.0","model_provider":"fake","history_mode":"paginated",`+
+		`"history_base":{"thread_id":"%s","end_ordinal_exclusive":900,"end_byte_offset":%d}}}`+"\n", fork, testdata.CodexSession, len(base)) +
+		`{"timestamp":"2026-11-23T10:00:01.000Z","ordinal":901,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"in the fork"}]}}` + "\n"
+	for path, text := range map[string]string{
+		file: string(base), filepath.Join(filepath.Dir(file), "rollout-2026-11-23T10-00-00-"+fork+".jsonl"): lines,
+		filepath.Join(store, "config.toml"):                               "model_provider = \"fake\"\n[model_providers.fake]\n",
+		filepath.Join(store, "thread-writer-locks", ".coordination.lock"): "",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	a := &frame.Env{Terminal: &term.Terminal{In: strings.NewReader("y\nn\n"), Out: &out, Err: &errs, CanAsk: true}}
+	root := newRoot(a)
+	a.Opt.Journal.Dir, a.Opt.Cache = t.TempDir(), t.TempDir()
+	root.SetArgs([]string{"fix", "--store", store})
+	code := a.Report(root.Execute())
+	if code != frame.ExitProblems || strings.Contains(errs.String(), "nothing was changed") || strings.Count(errs.String(), "[y/n/d/?]") != 2 {
+		t.Errorf("exit code %d, want %d, and two questions\n%s%s", code, frame.ExitProblems, &out, &errs)
 	}
 }
 

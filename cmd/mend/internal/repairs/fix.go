@@ -35,9 +35,10 @@ writes it to the journal, and applies it: all or nothing. Without a terminal, an
 --json, fix changes a session only with --yes.
 
 Without SESSION, fix repairs every broken session; on a terminal it also moves sessions whose
-folder is gone. Damaged databases are salvaged first. If nothing is broken, fix asks for the
-error that you see. SESSION is an id, the start of one, a title or a part of it, . for the
-newest session of this folder, or @ for the newest of all.
+folder is gone. Damaged databases are salvaged first. It shows all repairs, and asks once; to
+repair only some sessions, name them one by one. If nothing is broken, fix asks for the error
+that you see. SESSION is an id, the start of one, a title or a part of it, . for the newest
+session of this folder, or @ for the newest of all.
 
 Or paste the error that the agent shows, as it is, or describe what happened: fix finds the
 session whose next request causes the error, or tells you what helps instead. On a command

@@ -502,9 +502,13 @@ func (r *repairRun) finish(left error) error {
 			}
 		},
 	})
-	if cannotAsk := errors.Is(err, term.ErrCannotAsk); cannotAsk || errors.Is(err, term.ErrDeclined) {
-		if r.setRepairs(); cannotAsk && !r.JSON && !r.named {
+	cannotAsk, declined := errors.Is(err, term.ErrCannotAsk), errors.Is(err, term.ErrDeclined)
+	if cannotAsk || declined {
+		switch r.setRepairs(); {
+		case cannotAsk && !r.JSON && !r.named:
 			err = fail.WithHint(err, "pass --yes; name a session to repair only that one")
+		case declined && !r.One:
+			err = fail.WithHint(err, "to repair only one of them, name it: mend fix SESSION")
 		}
 		return r.Both(r.Ctx, left, err)
 	}
@@ -544,7 +548,9 @@ func (r *repairRun) repairForks(left error) error {
 			left = fail.Worst(left, also.propose(p.Store, heads))
 		}
 	}
-	left = also.finish(left)
+	if left = also.finish(left); errors.Is(left, term.ErrDeclined) {
+		left = frame.ErrProblems // the sessions that they were forked from are repaired
+	}
 	r.declined = r.declined || also.declined
 	return left
 }
