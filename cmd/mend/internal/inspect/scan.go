@@ -509,7 +509,7 @@ type ScanAnswer struct {
 type requestAnswer struct {
 	Text       string               `json:"text,omitempty"` // of scan --text: the conversation as Markdown
 	Session    string               `json:"session,omitempty"`
-	Profile    string               `json:"profile,omitempty"` // this and the next member are as of a store
+	Profile    string               `json:"profile,omitempty"` // the known version of the agent that builds this request
 	Note       string               `json:"versionNote,omitempty"`
 	Provider   string               `json:"provider,omitempty"` // the API of the request
 	Thinking   bool                 `json:"thinking,omitempty"`
