@@ -32,8 +32,8 @@ var (
 type Pipe struct {
 	timeout time.Duration // of one call
 
-	writing sync.Mutex
 	out     io.Writer
+	writing chan struct{} // holds a value while a line is written
 	ended   chan struct{} // closed when the plugin has closed its side
 	endOnce sync.Once
 
@@ -44,7 +44,10 @@ type Pipe struct {
 
 // NewPipe returns a pipe that writes its lines to out.
 func NewPipe(out io.Writer) *Pipe {
-	return &Pipe{timeout: defaultTimeout, out: out, ended: make(chan struct{}), pending: map[int]chan line{}}
+	return &Pipe{
+		timeout: defaultTimeout, out: out, writing: make(chan struct{}, 1),
+		ended: make(chan struct{}), pending: map[int]chan line{},
+	}
 }
 
 // defaultTimeout limits one call.
@@ -170,16 +173,23 @@ func (p *Pipe) deliver(l line) {
 	}
 }
 
-// send sends a line and returns when it is written. A write that blocks continues in the background.
+// send sends a line and returns when it is written. A write that blocks continues in the background. A line that still
+// waits for it when the context ends is not sent: the caller may have given up what it asks for.
 func (p *Pipe) send(ctx context.Context, l line) error {
 	b, err := termjson.Marshal(l)
 	if err != nil {
 		return err
 	}
+	select {
+	case p.writing <- struct{}{}:
+	case <-p.ended:
+		return errAgentEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	written := make(chan struct{})
 	go func() {
-		p.writing.Lock()
-		defer p.writing.Unlock()
+		defer func() { <-p.writing }()
 		if _, err := p.out.Write(append(b, '\n')); err != nil {
 			p.end()
 			return

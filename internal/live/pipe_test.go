@@ -194,12 +194,13 @@ func TestStrangeMembers(t *testing.T) {
 	}
 }
 
-// TestUnresponsivePlugin: a call ends with its context if the plugin reads nothing and answers nothing.
+// TestUnresponsivePlugin: a call ends with its context if the plugin reads nothing and answers nothing. If the plugin
+// reads again, it gets the line that was being written, and none of the calls that had to wait.
 func TestUnresponsivePlugin(t *testing.T) {
-	p, _, _ := newTestPipe(t)
+	p, _, other := newTestPipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for range 40 { // more than the queue holds
+	for range 40 {
 		if err := p.Abort(ctx, "ses_1"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Abort = %v", err)
 		}
@@ -209,6 +210,13 @@ func TestUnresponsivePlugin(t *testing.T) {
 	}
 	if n := len(p.pending); n != 0 {
 		t.Errorf("%d calls are still pending", n)
+	}
+	if got := other.receive(); !strings.Contains(got, `"id":1,`) {
+		t.Errorf("the plugin reads %s, want the first call", got)
+	}
+	go func() { _ = p.Bye(t.Context(), "last") }()
+	if got := other.receive(); !strings.Contains(got, "last") {
+		t.Errorf("the plugin then reads %s, want the newest line", got)
 	}
 }
 
