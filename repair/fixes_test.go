@@ -453,7 +453,7 @@ func TestFixCallOfResult(t *testing.T) {
 	}
 }
 
-// TestFixBlankWithThinking: a fix may replace a blank text by one after the thinking, or all thinking and blank texts by one.
+// TestFixBlankWithThinking: a fix replaces all thinking and blank texts by one text, or removes the thinking.
 func TestFixBlankWithThinking(t *testing.T) {
 	for _, x := range []struct {
 		code   string
