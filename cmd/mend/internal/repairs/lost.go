@@ -26,6 +26,18 @@ var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
 
+// notFoundName matches the name of a session in the error of an agent that finds no such session.
+var notFoundName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)(?:no conversations? found|no sessions? match|provided value)[^"]{0,40}"([^"]+)"` +
+		`|no saved session found with id (.{1,120}?)(?:\. run |\.?$)|\bsession (.{1,120}?) was not found`)
+})
+
+// nameNotFound returns the name of a session in the error of an agent that finds no such session, "" for none.
+func nameNotFound(text string) string {
+	m := notFoundName().FindStringSubmatch(text)
+	return strings.Join(strings.Fields(strings.Join(m[min(len(m), 1):], "")), " ")
+}
+
 // appError matches the errors of desktop apps that cannot find a session.
 var appError = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)session not found on disk|no cli sessions to import|tab points to no longer exists`)
@@ -43,24 +55,22 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 	text := strings.TrimSpace(readings[0].Text)
 	id, isNotFound := sessionID().FindString(text), notFound().MatchString(text)
 	known := slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
-	name := id
+	name := cmp.Or(id, nameNotFound(text))
 	switch {
 	case id != "" && (strings.Contains(strings.ToLower(text), "found") || text == id):
-	case isNotFound:
+	case isNotFound, id == "" && name != "":
 	case !known && len(text) <= longestTitle && !notTitle().MatchString(text):
 		name = cmp.Or(id, text)
 	default:
 		return false, nil
 	}
 	if name == "" {
-		printAPIError(env, readings[0])
-		if appError().MatchString(text) {
-			return true, showContinue(ctx, env)
-		}
-		return true, runWay(ctx, env, f, readWays()[0])
+		return true, fixUnnamed(ctx, env, f, readings[0])
 	}
 	found, unread, err := frame.LookUp(ctx, env, frame.Sources{Gone: true}, []string{name})
 	switch {
+	case errors.Is(err, mend.ErrNoSession) && id == "" && isNotFound: // no session has the name in the error
+		return true, fixUnnamed(ctx, env, f, readings[0])
 	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // it may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
@@ -88,6 +98,15 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 		err = fixNamed(ctx, env, c, found[0].Head, f, culprit.Culprit{Session: found[0].Head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}})
 	}
 	return true, env.Both(ctx, left, err)
+}
+
+// fixUnnamed offers the sessions that can be brought back, for an error about a session that is not found.
+func fixUnnamed(ctx context.Context, env *frame.Env, f repairFlags, e repair.APIError) error {
+	printAPIError(env, e)
+	if appError().MatchString(e.Text) {
+		return showContinue(ctx, env)
+	}
+	return runWay(ctx, env, f, readWays()[0])
 }
 
 // fixNamed prints where a session is, and repairs or restores it, or prints how to continue it.
