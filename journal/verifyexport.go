@@ -164,7 +164,10 @@ func (x *importer) line(raw []byte) error {
 	return fmt.Errorf("this mend does not know a line %q", kind.Type)
 }
 
-func parse[Line any](raw []byte) (line Line, err error) { return line, json.Unmarshal(raw, &line) }
+func parse[Line any](raw []byte) (line Line, err error) {
+	err = json.Unmarshal(raw, &line) // not in the return statement: that may read line first
+	return line, err
+}
 
 // event adds an event, and indexes it as [writer.event] does.
 func (x *importer) event(raw []byte) error {
