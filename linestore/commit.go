@@ -101,11 +101,16 @@ func (tx *transaction) append(folder string, size int64) (change.Outcome, error)
 	if err = tx.sync(f); err == nil {
 		return change.Outcome{State: change.Committed}, nil
 	}
-	d, merr := tx.own.Make(folder)
-	if merr == nil {
+	return change.Outcome{}, errors.Join(err, tx.markUnsynced(folder))
+}
+
+// markUnsynced makes the folder of an append, so that Settle writes its lines again.
+func (tx *transaction) markUnsynced(folder string) error {
+	d, err := tx.own.Make(folder)
+	if err == nil {
 		d.Close()
 	}
-	return change.Outcome{}, errors.Join(err, merr)
+	return err
 }
 
 // isUnchanged reports whether f is still the transcript and still as long as e, the entry that was compared with the
@@ -266,8 +271,7 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 		return false, err
 	}
 	v, appended := c.classify(e.Data)
-	isNew := v == newVersion || v == oldVersion && c.oldHash == c.newHash // see [transaction.writeAgain]
-	if !isNew || carried == 0 && contains(appended, tail) {
+	if !c.isNew(v) || carried == 0 && contains(appended, tail) {
 		return false, nil
 	}
 	missing := tail[carried:]

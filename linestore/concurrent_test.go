@@ -170,12 +170,13 @@ func TestSettleAppend(t *testing.T) {
 	}
 }
 
-// TestFailedSyncOfAppend: if the sync of an append fails, Settle writes the lines again before the change counts as
-// committed, because a second sync succeeds although data is lost. Lines of the agent stay.
+// TestFailedSyncOfAppend: if the sync of an append fails, in Commit or after a kill in Settle, Settle writes the lines again
+// before the change counts as committed, because a second sync succeeds although data is lost. Lines of the agent stay, even
+// if Settle is cut after it has put the new file in place.
 func TestFailedSyncOfAppend(t *testing.T) {
-	for _, agent := range []bool{false, true} {
+	for _, c := range []struct{ killed, agent, cut bool }{{}, {killed: true}, {agent: true}, {agent: true, cut: true}} {
 		root, before := rootEnding(t, endings["complete"])
-		failed := false
+		failed, exchanged := false, false
 		var calls []string // after the failed sync
 		s, st := mustPrepare(t, root, func(call string) error {
 			if failed {
@@ -183,32 +184,46 @@ func TestFailedSyncOfAppend(t *testing.T) {
 			} else if failed = strings.HasPrefix(call, "barrier"); failed {
 				return errors.New("input/output error")
 			}
-			if agent && strings.HasPrefix(call, "exchange") {
-				agentAppends(t, root, `{"id":"later"}`)
+			if strings.HasPrefix(call, "exchange") && !exchanged {
+				if exchanged = true; c.agent {
+					agentAppends(t, root, `{"id":"later"}`)
+				}
+			} else if exchanged && c.cut {
+				c.cut = false
+				return errors.New("killed")
 			}
 			return nil
 		}, change.Plan{Ops: []change.Op{added}})
-		if out, err := s.Commit(t.Context(), st); err == nil {
-			t.Errorf("Commit = %+v, want an error", out)
-		}
 		want := before + string(added.Post.Data) + "\n"
-		if agent {
+		if c.killed {
+			overwrite(t, root, want)
+			if out, err := s.Settle(t.Context(), st); err == nil {
+				t.Errorf("%+v: Settle = %+v, want an error", c, out)
+			}
+		} else if out, err := s.Commit(t.Context(), st); err == nil {
+			t.Errorf("%+v: Commit = %+v, want an error", c, out)
+		}
+		if c.cut {
+			if out, err := s.Settle(t.Context(), st); err == nil {
+				t.Errorf("%+v: Settle = %+v, want an error", c, out)
+			}
+		}
+		if c.agent {
 			want += `{"id":"later"}` + "\n"
 		}
 		for range 2 {
 			if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Committed {
-				t.Errorf("Settle = %+v, %v", out, err)
+				t.Errorf("%+v: Settle = %+v, %v", c, out, err)
 			}
 			if got := content(t, root); got != want {
-				t.Errorf("the transcript is %q, want %q", got, want)
+				t.Errorf("%+v: the transcript is %q, want %q", c, got, want)
 			}
 			if all := strings.Join(calls, "\n"); !strings.Contains(all, "write ") || !strings.Contains(all, "exchange ") {
-				t.Errorf("the calls after the failed sync are %q, want a new file", calls)
+				t.Errorf("%+v: the calls after the failed sync are %q, want a new file", c, calls)
 			}
-			agent = false
 		}
 		if err := s.Discard(t.Context(), st); err != nil || len(leftovers(root)) > 0 {
-			t.Errorf("Discard = %v, and %q is left", err, leftovers(root))
+			t.Errorf("%+v: Discard = %v, and %q is left", c, err, leftovers(root))
 		}
 	}
 }

@@ -112,6 +112,6 @@ func (tx *transaction) addNewline(e edit) {
 	}
 }
 
-// appendPrefix begins the name of the folder of an append, which only Settle makes. Size and time follow, so that two
+// appendPrefix begins the name of the folder of an append, which Prepare does not make. Size and time follow, so that two
 // pending appends have different folders.
 const appendPrefix = "append-"

@@ -48,7 +48,7 @@ func (tx *transaction) settleExchange(folder string) error {
 	if err != nil || !e.IsFile() {
 		return err
 	}
-	if v, _ := staged.classify(e.Data); v != newVersion {
+	if v, _ := staged.classify(e.Data); !staged.isNew(v) {
 		return nil
 	}
 	return tx.finishExchange(d, staged)
@@ -123,7 +123,11 @@ func (tx *transaction) settleAppend(folder string, before change.AppendPoint) (c
 			return change.Outcome{}, err
 		}
 		tx.restoreTime(before.Mtime, size)
-		return tx.settleByContent()
+		out, err := tx.settleByContent()
+		if err != nil { // perhaps of a sync
+			err = errors.Join(err, tx.markUnsynced(folder))
+		}
+		return out, err
 	}
 	if len(rest) == int(before.Size) {
 		e.Mtime = before.Mtime

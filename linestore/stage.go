@@ -71,6 +71,11 @@ func (c copyName) classify(data []byte) (v version, tail []byte) {
 	return otherVersion, nil
 }
 
+// isNew reports whether v is the version after the change. Both versions are the same for [transaction.writeAgain].
+func (c copyName) isNew(v version) bool {
+	return v == newVersion || v == oldVersion && c.oldHash == c.newHash
+}
+
 // stage writes the new transcript into a new staging folder and waits for the disk. It returns the
 // path of the folder. The staged file gets the mode, owner and time of e, the old transcript.
 func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, error) {
