@@ -106,6 +106,12 @@ func (s *Store) commit(ctx context.Context, c *Conn, progress *commitState) erro
 		*progress = committed
 	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
 		*progress = notCommitted // a reader of a database without a WAL blocked it; the transaction is still open
+	default:
+		// If the sync of the -wal failed, the whole transaction can be read there until the next start of the machine,
+		// although the disk may lack it. Settle must not find it: another sync would prove nothing.
+		if c.db.Exec("BEGIN IMMEDIATE") == nil {
+			_ = s.overwrite(c) // err is the cause, and Settle decides
+		}
 	}
 	return err
 }

@@ -42,7 +42,7 @@
 //	rows: sqlstore, rows of a database
 //	  before    nothing
 //	  commit    "commit" of one transaction with synchronous=FULL that has compared every row
-//	  settle    the rows, after a sync of the -wal
+//	  settle    the rows, after a sync of the -wal; if COMMIT failed, Commit has overwritten the transaction there
 //	  remains   nothing
 //	  cut by    sqlstore TestKillAtEveryStep
 //	  steps     txn/testdata/rows.steps
