@@ -165,6 +165,27 @@ func TestAskFolder(t *testing.T) {
 	}
 }
 
+// TestAskPartly: if fix has salvaged a database or moved a session, and the user declines the repair, the answer does not
+// say that nothing was changed.
+func TestAskPartly(t *testing.T) {
+	for in, question := range map[string]string{"y\nn\n": "Salvage 1 damaged database?", "n\nPROJECT\n": "Where is it now?"} {
+		ts, project := newTestStore(t, 2), t.TempDir()
+		ts.damage(ts.kind("blank answer"))
+		folder := project
+		if in != "y\nn\n" {
+			folder = filepath.Join(project, "gone")
+		}
+		dbtest.Alter(t, ts.path, "UPDATE session SET directory = '"+folder+"'")
+		if data, err := os.ReadFile(ts.path); folder == project && err == nil {
+			dbtest.Write(t, ts.path, strings.Repeat("\x00", 16)+string(data[16:]))
+		}
+		got, out, errs := ts.asking(strings.ReplaceAll(in, "PROJECT", project), 0, "fix")
+		if got != frame.ExitProblems || !strings.Contains(errs, question) || !strings.Contains(errs, `Repair "A title"?`) || strings.Contains(errs, "nothing was changed\n") {
+			t.Errorf("answer %q: exit code %d, want %d\n%s%s", in, got, frame.ExitProblems, out, errs)
+		}
+	}
+}
+
 // TestAskTrim: for a session whose newest request was too long, fix asks to trim it.
 func TestAskTrim(t *testing.T) {
 	const text = "Session too large to compact - context exceeds model limit even after stripping media"

@@ -189,13 +189,14 @@ func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags,
 	asks := env.CanAsk && !env.JSON
 	moves := asks && f.repairs() && !r.named && r.leaveToMove()
 	left = r.finish(left)
+	changed := f.salvaged
 	switch {
 	case moves && ctx.Err() == nil:
 		moved, err := f.finish.Move(ctx, env, f.WriteFlags)
 		if !moved || r.declined {
 			err = fail.Worst(err, frame.ErrProblems)
 		}
-		left = fail.Worst(left, err)
+		left, changed = fail.Worst(left, err), changed || moved
 	case r.declined && len(r.Done) > 0:
 		left = fail.Worst(left, frame.ErrProblems)
 	case r.declined:
@@ -206,6 +207,9 @@ func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags,
 			return err
 		}
 		return runRepair(ctx, env, nil, f)
+	}
+	if changed && errors.Is(left, term.ErrDeclined) {
+		return frame.ErrProblems // ErrDeclined says that nothing was changed
 	}
 	return left
 }
