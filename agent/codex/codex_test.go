@@ -394,6 +394,29 @@ func TestRepairBeforeRewind(t *testing.T) {
 	}
 }
 
+// TestRewindWithoutOrdinal: if the first record of the earlier or the later rollout has no ordinal, what the provider
+// refuses in the earlier one is only reported.
+func TestRewindWithoutOrdinal(t *testing.T) {
+	const own = "01a22fd7-5d45-7890-8669-9edf7c829b84"
+	for _, ordinal := range []string{"0", "100"} {
+		h := fixture.NewHome(t, "")
+		h.Damage(fixture.ByName("reasoning twice"))
+		without := func(file string) {
+			data, err := os.ReadFile(file)
+			must(t, err)
+			must(t, os.WriteFile(file, bytes.Replace(data, []byte(`"ordinal":`+ordinal+`,`), nil, 1), 0o600))
+		}
+		without(h.Rollout())
+		goBack(t, h, own)
+		without(strings.Replace(h.Rollout(), ".jsonl", "_"+own+".jsonl", 1))
+		c := open(t, h, t.TempDir())
+		r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
+		if err != nil || len(r.Plan.Ops) > 0 || len(r.Remaining) == 0 || r.Remaining[0].Rule != "fork-refused" {
+			t.Errorf("without the ordinal %s: %d ops, %v, %v", ordinal, len(r.Plan.Ops), r.Remaining, err)
+		}
+	}
+}
+
 // goBack adds a rollout of the session, as Codex does when the user goes back to an earlier prompt.
 func goBack(t *testing.T, h *fixture.Home, own string) {
 	t.Helper()

@@ -301,7 +301,7 @@ func (s Source) join() (whole Source, ok bool) {
 	}
 	earlier, _ := parseLines(b.Plain[:end])
 	begin, id := metaOf(earlier)
-	if id == "" {
+	if id == "" || !lines[at].hasOrdinal() || !earlier[begin].hasOrdinal() {
 		return s, false
 	}
 	first, err := replaceBase(lines[at], earlier[begin])

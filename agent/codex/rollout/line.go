@@ -68,6 +68,8 @@ func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
 
+func (l *line) hasOrdinal() bool { _, ok := l.ordinal(); return ok }
+
 // isFromModel reports whether the model wrote an item.
 func isFromModel(v jsonedit.Value) bool {
 	kind := v.TextAt("type")
