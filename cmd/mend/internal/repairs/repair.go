@@ -189,7 +189,7 @@ func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags,
 	asks := env.CanAsk && !env.JSON
 	moves := asks && f.repairs() && !r.named && r.leaveToMove()
 	left = r.finish(left)
-	changed := f.salvaged
+	changed := f.salvaged || len(r.Done) > 0
 	switch {
 	case moves && ctx.Err() == nil:
 		moved, err := f.finish.Move(ctx, env, f.WriteFlags)
@@ -197,8 +197,6 @@ func (r *repairRun) conclude(ctx context.Context, env *frame.Env, f repairFlags,
 			err = fail.Worst(err, frame.ErrProblems)
 		}
 		left, changed = fail.Worst(left, err), changed || moved
-	case r.declined && len(r.Done) > 0:
-		left = fail.Worst(left, frame.ErrProblems)
 	case r.declined:
 		left = fail.Worst(left, term.ErrDeclined)
 	case f.asksError && left == nil && len(r.Done) == 0 && asks: // nothing is broken
@@ -552,9 +550,7 @@ func (r *repairRun) repairForks(left error) error {
 			left = fail.Worst(left, also.propose(p.Store, heads))
 		}
 	}
-	if left = also.finish(left); errors.Is(left, term.ErrDeclined) {
-		left = frame.ErrProblems // the sessions that they were forked from are repaired
-	}
+	left = also.finish(left)
 	r.declined = r.declined || also.declined
 	return left
 }
