@@ -7,9 +7,11 @@
 package frame
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -194,8 +196,8 @@ func (env *Env) RunPager(print func() error) (err error) {
 }
 
 // CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. It never
-// replaces a file, and adds none to the files of mend or of a store.
-func (env *Env) CreateFile(path string, text []byte) error {
+// replaces a file, and adds none to the files of mend or of a store; then it does not call write.
+func (env *Env) CreateFile(path string, write func(io.Writer) error) error {
 	const hint = "name another file, or - for standard output"
 	if _, err := os.Lstat(path); err == nil {
 		return fail.New(fail.Refused, hint, "writing %s: it exists, and mend overwrites no file", path)
@@ -203,7 +205,11 @@ func (env *Env) CreateFile(path string, text []byte) error {
 	if env.isOwned(path) {
 		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among its own files or those of an agent's store", path)
 	}
-	return atomicfile.Replace(path, nil, text, 0o600)
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return atomicfile.Replace(path, nil, text.Bytes(), 0o600)
 }
 
 // isOwned reports whether a file at path would be in a folder of mend, or belong to a store that the user named or that

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +25,9 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 	if _, err := unix.InotifyAddWatch(watch, dir, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
 		t.Fatal(err)
 	}
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "complete"); return err }
 	env := &Env{Opt: mend.Options{Journal: mend.OpenJournal(t.TempDir())}}
-	if err := env.CreateFile(filepath.Join(dir, "new"), []byte("complete")); err != nil {
+	if err := env.CreateFile(filepath.Join(dir, "new"), write); err != nil {
 		t.Fatal(err)
 	}
 	events := make([]byte, 4096)
@@ -40,7 +42,7 @@ func TestCreateFileAppearsComplete(t *testing.T) {
 			t.Error("the file had its name before it was complete")
 		}
 	}
-	if err := env.CreateFile(filepath.Join(dir, "new"), []byte("complete")); err == nil {
+	if err := env.CreateFile(filepath.Join(dir, "new"), write); err == nil {
 		t.Error("CreateFile replaced a file")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(text) != "complete" {

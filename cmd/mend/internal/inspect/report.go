@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -59,19 +59,20 @@ func runReport(ctx context.Context, env *frame.Env, names []string, file string)
 	if err != nil {
 		return err
 	}
-	s, err := reportSession(ctx, env, c, head)
-	if err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	if err := report.Write(&page, s); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
+	write := func(w io.Writer) error {
+		s, err := reportSession(ctx, env, c, head)
+		if err != nil {
+			return err
+		}
+		if err := report.Write(w, s); err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+		return nil
 	}
 	if file == "-" {
-		_, err := env.Write(page.Bytes())
-		return err
+		return write(env)
 	}
-	if err := env.CreateFile(file, page.Bytes()); err != nil {
+	if err := env.CreateFile(file, write); err != nil {
 		return err
 	}
 	env.SetAnswers(ReportAnswer{file})

@@ -2,7 +2,6 @@ package repairs
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -321,12 +320,7 @@ func exportLog(ctx context.Context, env *frame.Env, f logFlags) error {
 	case f.export == "-":
 		return export(env)
 	}
-	var text bytes.Buffer
-	err := export(&text)
-	if err == nil {
-		err = env.CreateFile(f.export, text.Bytes())
-	}
-	if err != nil {
+	if err := env.CreateFile(f.export, export); err != nil {
 		return err
 	}
 	env.SetAnswers(ExportAnswer{[]show.RepairJSON{}, &exportedJSON{f.export, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
