@@ -294,7 +294,7 @@ func (s Source) join() (whole Source, ok bool) {
 	}
 	b, ok := s.Base.join()
 	_, _, end := baseOf(lines)
-	// the end of a joined rollout is that of the newest one
+	// join lengthens a rollout only at its beginning
 	end += int64(len(b.Plain) - len(s.Base.Plain))
 	if !ok || end <= 0 || end > int64(len(b.Plain)) {
 		return s, false
@@ -341,7 +341,7 @@ func isPaginated(lines []line) bool {
 	if at, id := metaOf(lines); id != "" {
 		return lines[at].payload.TextAt("history_mode") == "paginated"
 	}
-	return slices.ContainsFunc(lines, func(l line) bool { _, ok := l.ordinal(); return ok })
+	return slices.ContainsFunc(lines, func(l line) bool { return l.hasOrdinal() })
 }
 
 // fileAt returns the path of the rollout at p, in the form of the index.
