@@ -228,7 +228,8 @@ func (c *State) hasAnswer(b *branch) bool {
 
 // concurrent reports whether another process wrote the branch: Claude Code would have recorded that the user went
 // back. Print mode and the SDK go back without a record (--resume-session-at); after them a branch counts only if it
-// has an answer or a result that Claude Code wrote after the other one began.
+// has an answer or a result that is later than the beginning of the other one. Two processes may write their records in
+// another order than that of their times.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound || !versionRecordsRewinds(own) || !versionRecordsRewinds(b.root) {
 		return false
@@ -241,7 +242,7 @@ func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 		return true
 	}
 	next := slices.IndexFunc(earlier, func(r *transcript.Record) bool {
-		return r.IsMessage() && c.conv.Place(r) > c.conv.Place(later)
+		return r.IsMessage() && (c.conv.Place(r) > c.conv.Place(later) || r.Timed && later.Timed && r.Time > later.Time)
 	})
 	return next >= 0 && !earlier[next].IsPrompt()
 }

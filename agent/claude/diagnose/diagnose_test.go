@@ -274,6 +274,32 @@ func TestLastPromptWithoutParent(t *testing.T) {
 	}
 }
 
+// TestTwoProcessesInOrder: two processes in print mode that write their turns one after the other are told from a user who
+// went back by the time of the earlier answer.
+func TestTwoProcessesInOrder(t *testing.T) {
+	data := claude.ByName("gone back in print mode").Broken()
+	if found := repair.Diagnose(newCase(data)); len(found) != 1 || found[0].Severity != repair.Note {
+		t.Fatalf("went back: %q, want one note", findings(found))
+	}
+	lines := bytes.Split(data, []byte("\n"))
+	byParent := map[string][]int{}
+	for i, l := range lines {
+		if r := transcript.NewLine(l).Record; r != nil && r.IsPrompt() {
+			byParent[r.Parent] = append(byParent[r.Parent], i)
+		}
+	}
+	for _, two := range byParent {
+		if len(two) == 2 {
+			first, second := transcript.NewLine(lines[two[0]]).Record.Timestamp, transcript.NewLine(lines[two[1]]).Record.Timestamp
+			lines[two[1]] = bytes.ReplaceAll(lines[two[1]], []byte(second), []byte(first))
+		}
+	}
+	c := newCase(bytes.Join(lines, []byte("\n")))
+	if found := repair.Diagnose(c); len(found) != 1 || found[0].Rule != "branch_left_out" || found[0].Severity != repair.Broken || found[0].Fix == "" {
+		t.Errorf("two processes: %q, want one that is broken, with a fix", findings(found))
+	}
+}
+
 // TestUnknownTypes: a record of an unknown type is a finding without a fix if a newer version wrote last. The known
 // versions skip it, and mend knows all of their own types.
 func TestUnknownTypes(t *testing.T) {
