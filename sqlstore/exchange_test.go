@@ -47,6 +47,7 @@ func (f exchangeFixture) reopen(step func(string) error, do func(*journal.Journa
 	}
 	s, err := sqlstore.Open(f.path, f.specs, sqlstore.Options{Step: step})
 	if err == nil {
+		s.LookAtLocks()
 		err = do(j, s.WithOwner(j.ID()))
 	}
 	return errors.Join(err, j.Close())

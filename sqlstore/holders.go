@@ -33,7 +33,7 @@ func holders(ctx context.Context, path string, look func(context.Context, string
 
 // Holders names the other processes that have a file of the database open.
 func (s *Store) Holders(ctx context.Context) ([]string, error) {
-	who, err := holders(ctx, s.id.Root, currentHolders)
+	who, err := holders(ctx, s.id.Root, s.look)
 	if err != nil {
 		return nil, fmt.Errorf("finding processes that have %s open: %w", s.id.Root, err)
 	}

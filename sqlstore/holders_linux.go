@@ -29,7 +29,15 @@ func mayBeOwn(who []string) bool {
 }
 
 // currentHolders names the other processes that have a file of the database at path open, or a lock on it.
-func currentHolders(ctx context.Context, path string) (who []string, err error) {
+func currentHolders(ctx context.Context, path string) ([]string, error) {
+	if who, err := openHolders(ctx, path); err != nil || len(who) > 0 {
+		return who, err
+	}
+	return lockHolders(ctx, path) // the files of a process of another user are not shown, but its lock is
+}
+
+// openHolders names the other processes that have a file of the database at path open.
+func openHolders(ctx context.Context, path string) (who []string, err error) {
 	type id struct{ dev, ino uint64 }
 	files := map[id]bool{}
 	for _, suffix := range suffixes {
@@ -59,10 +67,11 @@ func currentHolders(ctx context.Context, path string) (who []string, err error) 
 			}
 		}
 	}
-	if len(who) > 0 {
-		return who, nil
-	}
-	// The files of a process of another user are not shown, but its lock is.
+	return who, nil
+}
+
+// lockHolders names the other processes that have a lock on the database at path.
+func lockHolders(_ context.Context, path string) (who []string, err error) {
 	if held, err := isLocked(path + "-shm"); err != nil || !held {
 		return nil, err
 	}

@@ -10,8 +10,13 @@ const patience = 2 * idleTime
 // mayBeOwn returns true: the system names no process.
 func mayBeOwn([]string) bool { return true }
 
-// currentHolders reports whether a connection has the database at path open; the system does not name it.
-func currentHolders(_ context.Context, path string) ([]string, error) {
+// currentHolders is lockHolders: the system does not show the open files of a process.
+func currentHolders(ctx context.Context, path string) ([]string, error) {
+	return lockHolders(ctx, path)
+}
+
+// lockHolders reports whether a connection has the database at path open; the system does not name it.
+func lockHolders(_ context.Context, path string) ([]string, error) {
 	for _, suffix := range []string{"", "-shm"} {
 		if held, err := isLocked(path + suffix); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -57,6 +58,9 @@ type Store struct {
 
 	sums aside.Sums // checksums of whole files
 
+	// look names the other processes that have the database open.
+	look func(ctx context.Context, path string) (holders []string, err error)
+
 	mu      sync.Mutex
 	schema  *schema // cache: the schema that was read last
 	idle    []idleConn
@@ -72,7 +76,7 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	if len(file) > maxPath {
 		return nil, fmt.Errorf("opening %s: %w", file, Unusable("its path has %d bytes, and SQLite opens none with more than %d: move its folder to a shorter one", len(file), maxPath))
 	}
-	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
+	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o, look: currentHolders}
 	files, err := inspectFiles(file)
 	if err != nil && (!fail.IsSalvageable(err) || !mayBeDatabase(file)) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
