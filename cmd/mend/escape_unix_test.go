@@ -23,6 +23,7 @@ import (
 	"mend/internal/term"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 
@@ -177,7 +178,7 @@ var printCases = []struct{ command, args string }{
 }
 
 // TestNothingRaw: no command prints a stored control character or a forged line, as text, in JSON, or with colours, and
-// its JSON decodes to the stored text.
+// its JSON decodes to the stored text. A plain run has colours for the session of one agent.
 func TestNothingRaw(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -211,7 +212,8 @@ func TestNothingRaw(t *testing.T) {
 		if c.command == "trim" { // so that later undos have conflicts
 			damage.Text(damage.Hello, "changed by hand"+hostile)(sb.open())
 		}
-		for _, session := range sessions[:times] {
+		for i, session := range sessions[:times] {
+			coloured := !strings.Contains(c.args, "--yes") && (i == 0 || storetest.AllCases())
 			args := strings.Fields(strings.TrimPrefix(c.command, "mend") + " " + c.args)
 			for i, arg := range args {
 				args[i] = strings.NewReplacer("SESSION", session, "HOSTILE", hostile, "FOLDER", "/home/user/project"+hostile, "_", " ").Replace(arg)
@@ -219,7 +221,7 @@ func TestNothingRaw(t *testing.T) {
 			for _, args := range [][]string{args, append(slices.Clone(args), "--json")} {
 				sb.runPrintable(-1, args...)
 			}
-			if !strings.Contains(c.args, "--yes") {
+			if coloured {
 				sb.runColoured(args...)
 			}
 		}

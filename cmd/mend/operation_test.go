@@ -172,6 +172,7 @@ func TestUndoOperationKilled(t *testing.T) {
 			if es, err := l.Log(journal.Query{}); err == nil && len(es) >= 12+wait {
 				break
 			}
+			time.Sleep(time.Millisecond) // the command needs the processor
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

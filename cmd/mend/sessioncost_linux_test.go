@@ -49,7 +49,7 @@ type sessionCost struct{ calls, read int }
 // another session before a request, and the size of the store. Only these two sessions are broken.
 func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int) {
 	t.Helper()
-	const turns = 25
+	const turns = 15
 	calls := 0
 	h := newGrowthHome(t, kind, bigstore.Uniform{Sessions: n, Turns: turns, CallID: func(turn int) string {
 		if calls++; calls <= 2*turns {
