@@ -73,7 +73,6 @@ func (d *Digest) text() string {
 // %XX. Frozen.
 func Key(r Ref) string {
 	var b strings.Builder
-	b.Grow(len("10////") + len(r.Project) + len(r.Session) + len(r.Message) + len(r.Part))
 	fmt.Fprintf(&b, "%d", r.Kind)
 	for _, id := range [...]string{r.Project, r.Session, r.Message, r.Part} {
 		b.WriteByte('/')

@@ -49,6 +49,7 @@ func TestRefs(t *testing.T) {
 		{ref(change.KindEvents, "", "s", "", ""), "s", "s/events", true},
 		{ref(change.KindIndex, "", "s", "", ""), "s", "s/index", true},
 		{ref(change.KindIndex, "", "", "", ""), "", "/index", false},
+		{ref(change.KindHistory, "", "s", "", ""), "s", "s/history", true},
 		{ref(change.KindDatabase, "", "", "", ""), "database", "database", true},
 		{ref(change.KindRows, "", "", "", "rows-1"), "rows-1", "rows-1", true},
 		{ref(change.KindRows, "", "s", "", ""), "", "", false},
@@ -229,6 +230,24 @@ func TestStaged(t *testing.T) {
 	e := change.Entry{Dir: "d", Append: p}
 	if st := e.Staged(id, []change.Op{{Ref: partA}}); st.Store != id || st.Dir != "d" || st.Append != p || len(st.Ops) != 1 {
 		t.Errorf("Staged = %+v", st)
+	}
+}
+
+// TestHashText: a hash in JSON is read as it was written, and a text of another length is an error.
+func TestHashText(t *testing.T) {
+	h := change.DigestOf(image("a")).SHA256
+	text, err := h.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got change.Hash
+	if err := got.UnmarshalText(text); err != nil || got != h {
+		t.Errorf("UnmarshalText(%s) = %v, %v", text, got, err)
+	}
+	for _, wrong := range []string{"", string(text[2:]), string(text) + "00"} {
+		if err := new(change.Hash).UnmarshalText([]byte(wrong)); err == nil {
+			t.Errorf("UnmarshalText(%q) gave no error", wrong)
+		}
 	}
 }
 
