@@ -85,7 +85,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, progres
 func (s *Store) commit(ctx context.Context, c *Conn, progress *commitState) error {
 	// The -wal or -journal may be new, and the driver does not sync the folder
 	// (v0.35.6 syncs the file twice instead).
-	if err := s.step("sync folder"); err != nil {
+	if err := s.opt.Step("sync folder"); err != nil {
 		return err
 	}
 	if err := ownfile.SyncDir(filepath.Dir(s.id.Root)); err != nil {
@@ -97,7 +97,7 @@ func (s *Store) commit(ctx context.Context, c *Conn, progress *commitState) erro
 	// From here on the transaction must not be interrupted.
 	c.db.SetInterrupt(context.Background())
 	*progress = commitSent
-	if err := s.step("commit"); err != nil {
+	if err := s.opt.Step("commit"); err != nil {
 		return err
 	}
 	err := c.db.Exec("COMMIT")
@@ -119,7 +119,7 @@ func (s *Store) commit(ctx context.Context, c *Conn, progress *commitState) erro
 // writeRow writes one row and reads it back: it must equal the planned row.
 func (s *Store) writeRow(c *Conn, r rowChange) error {
 	verb := change.Op{Pre: r.preImage, Post: r.postImage}.Verb()
-	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
+	if err := s.opt.Step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
 		return err
 	}
 	t := c.Table(r.kind)

@@ -31,7 +31,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 // check does Prepare's checks of rows.
 func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 	return s.checkedView(ctx, func(c *Conn) error {
-		if err := s.checkWriting(c); err != nil {
+		if err := s.opt.Check(c); err != nil {
 			return err
 		}
 		if err := c.comparePre(changes); err != nil {

@@ -48,7 +48,7 @@ func (s *Store) checkpoint(ctx context.Context) (bool, error) {
 
 // truncateLog moves the content of the -wal into the file.
 func (s *Store) truncateLog(c *Conn) error {
-	if err := s.step("checkpoint"); err != nil {
+	if err := s.opt.Step("checkpoint"); err != nil {
 		return err
 	}
 	return c.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -62,7 +62,7 @@ func (s *Store) alone(ctx context.Context, f func(c *Conn) error) error {
 		}
 		return false, err
 	}, func(c *Conn) error {
-		if err := s.checkWriting(c); err != nil {
+		if err := s.opt.Check(c); err != nil {
 			return err
 		}
 		return f(c)
@@ -94,7 +94,7 @@ func (s *Store) reclaim(c *Conn) (err error) {
 		}
 		defer func() { _ = os.Unsetenv(tempFolder) }()
 	}
-	if err := s.step("vacuum"); err != nil {
+	if err := s.opt.Step("vacuum"); err != nil {
 		return err
 	}
 	if err := c.db.Exec("PRAGMA temp_store=FILE; VACUUM"); err != nil {

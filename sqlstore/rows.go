@@ -80,7 +80,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 			return err
 		}
 		if list, a.Rows, err = c.archive(ctx, f, r); err == nil {
-			err = errors.Join(s.step("sync "+archiveFile), f.Sync())
+			err = errors.Join(s.opt.Step("sync "+archiveFile), f.Sync())
 		}
 		return errors.Join(err, f.Close())
 	})
@@ -105,7 +105,7 @@ func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, e
 		return nil, err
 	}
 	defer d.Close()
-	if err := errors.Join(area.Remove(d, archiveFile), s.step("create "+archiveFile)); err != nil {
+	if err := errors.Join(area.Remove(d, archiveFile), s.opt.Step("create "+archiveFile)); err != nil {
 		return nil, err
 	}
 	return d.Create(archiveFile, 0o600)
@@ -503,8 +503,6 @@ func (x *rowsChange) Stage(_ context.Context, st *change.Staged) (err error) {
 
 func (x *rowsChange) Close() { x.Area.Close() }
 
-func (x *rowsChange) step(call string) error { return x.Store.step(call) }
-
 func (x *rowsChange) path() string {
 	return filepath.Join(x.Path, x.OwnerDir(), x.list.name(), archiveFile)
 }
@@ -600,7 +598,7 @@ func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	first := x.list.tables[0]
 	n, err := c.Integer("SELECT count(*) FROM " + sqlite3.QuoteIdentifier(first.name))
 	if err == nil {
-		err = x.step("delete rows")
+		err = x.opt.Step("delete rows")
 	}
 	if err != nil {
 		return err
@@ -661,7 +659,7 @@ func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 // insertRows inserts the rows, none of which may exist yet. Existing parents, and events of a session that was deleted
 // since, stay in the archive.
 func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
-	if err := x.step("insert rows"); err != nil {
+	if err := x.opt.Step("insert rows"); err != nil {
 		return err
 	}
 	n := 0

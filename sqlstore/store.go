@@ -36,6 +36,12 @@ func (o *Options) setDefaults() {
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = maxValue
 	}
+	if o.Step == nil {
+		o.Step = func(string) error { return nil }
+	}
+	if o.Check == nil {
+		o.Check = func(*Conn) error { return nil }
+	}
 }
 
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
@@ -87,14 +93,6 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 
 // ID identifies the database by its absolute path without links.
 func (s *Store) ID() change.StoreID { return s.id }
-
-// step calls the hook of [Options].
-func (s *Store) step(what string) error {
-	if s.opt.Step == nil {
-		return nil
-	}
-	return s.opt.Step(what)
-}
 
 // ErrEmpty means that the file has no bytes. Its error also wraps ErrUnusable.
 var ErrEmpty = errors.New("the file is empty")

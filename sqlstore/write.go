@@ -66,13 +66,13 @@ func (s *Store) wrapDiskFull(err error) error {
 
 // begin takes the write lock and runs f.
 func (s *Store) begin(c *Conn, f func(*Conn) error) error {
-	if err := s.step("begin"); err != nil {
+	if err := s.opt.Step("begin"); err != nil {
 		return err
 	}
 	if err := c.db.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err := s.checkWriting(c); err != nil {
+	if err := s.opt.Check(c); err != nil {
 		return err
 	}
 	var err error
@@ -80,14 +80,6 @@ func (s *Store) begin(c *Conn, f func(*Conn) error) error {
 		return err
 	}
 	return f(c)
-}
-
-// checkWriting calls the check of [Options].
-func (s *Store) checkWriting(c *Conn) error {
-	if s.opt.Check == nil {
-		return nil
-	}
-	return s.opt.Check(c)
 }
 
 // finish ends the transaction if it is still open, and closes the connection. An error does not
@@ -100,7 +92,7 @@ func (s *Store) finish(c *Conn, keep bool) error {
 	}
 	var err error
 	if !keep {
-		if err = s.step("remove side files"); err != nil {
+		if err = s.opt.Step("remove side files"); err != nil {
 			_ = c.keepFiles() // the step stands for the call that would remove them
 		}
 	}
@@ -121,7 +113,7 @@ func (s *Store) makeSideFiles(files fileState) error {
 		if exists(path) {
 			continue
 		}
-		if err := s.step("make " + suffix); err != nil {
+		if err := s.opt.Step("make " + suffix); err != nil {
 			return err
 		}
 		if err := createLike(path, s.id.Root); err != nil {
@@ -152,7 +144,7 @@ func createLike(path, model string) error {
 // killed process may be in memory only, and changes that depend on them must not outlive them.
 func (s *Store) syncFiles() error {
 	for _, path := range []string{s.id.Root + "-wal", s.id.Root} {
-		if err := s.step("sync " + path); err != nil {
+		if err := s.opt.Step("sync " + path); err != nil {
 			return err
 		}
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -174,7 +166,7 @@ func (s *Store) syncFiles() error {
 // until the index is lost and rebuilt from the -wal. The next transaction overwrites it, and this
 // is that transaction.
 func (s *Store) overwrite(c *Conn) error {
-	if err := s.step("overwrite"); err != nil {
+	if err := s.opt.Step("overwrite"); err != nil {
 		return err
 	}
 	version, err := c.Integer("PRAGMA user_version")

@@ -54,7 +54,7 @@ type Area struct {
 	sums *Sums
 }
 
-// Open opens the folder at path; owner is "" only while something is built. Sums may be nil.
+// Open opens the folder at path; owner is "" only while something is built. step may be nil.
 func Open(path, owner string, step func(string) error, sums *Sums) (*Area, error) {
 	if owner == "" {
 		owner = builder
@@ -66,8 +66,8 @@ func Open(path, owner string, step func(string) error, sums *Sums) (*Area, error
 	if err != nil {
 		return nil, err
 	}
-	if sums == nil {
-		sums = &Sums{}
+	if step == nil {
+		step = func(string) error { return nil }
 	}
 	return &Area{stage.Area{Root: root, Path: path, Owner: owner, Step: step}, sums}, nil
 }
@@ -233,7 +233,7 @@ func (a *Area) rename(m Move) error {
 		return err
 	}
 	defer to.Close()
-	if err := a.step("move " + m.From.String()); err != nil {
+	if err := a.Step("move " + m.From.String()); err != nil {
 		return err
 	}
 	return from.Move(m.From.Name, to, m.To.Name)
@@ -245,13 +245,6 @@ func (a *Area) folder(p string) (*safedir.Dir, error) {
 		return a.Root.Sub(p)
 	}
 	return a.Make(p)
-}
-
-func (a *Area) step(call string) error {
-	if a.Step == nil {
-		return nil
-	}
-	return a.Step(call)
 }
 
 // Discard removes the empty folders of a change, and files that killed processes have built.

@@ -47,7 +47,7 @@ func list(t *testing.T, root string) (all []string) {
 
 func open(t *testing.T, root, owner string, step func(string) error) *aside.Area {
 	t.Helper()
-	a, err := aside.Open(root, owner, step, nil)
+	a, err := aside.Open(root, owner, step, &aside.Sums{})
 	must(t, err)
 	return a
 }

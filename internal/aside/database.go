@@ -240,7 +240,7 @@ func (x *database) exchange() error {
 		return err
 	}
 	defer d.Close()
-	if err := x.step("exchange " + x.Name); err != nil {
+	if err := x.Step("exchange " + x.Name); err != nil {
 		return err
 	}
 	if err := x.Exchange(x.Root, x.Name, d, x.Name); err != nil {

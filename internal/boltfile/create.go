@@ -39,7 +39,7 @@ func (f *File) create() error {
 // makeTemp creates the temporary file, calls fill to write to it, and closes it when everything is
 // durable. On an error the file is removed.
 func (f *File) makeTemp(fill func(*bolt.DB) error) error {
-	if err := f.step("make " + f.temp()); err != nil {
+	if err := f.opts.Step("make " + f.temp()); err != nil {
 		return err
 	}
 	if err := f.dropTemp(); err != nil {
@@ -51,7 +51,7 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 			if err != nil {
 				return nil, err
 			}
-			if err := errors.Join(file.Chmod(mode), f.step("fill "+f.temp())); err != nil {
+			if err := errors.Join(file.Chmod(mode), f.opts.Step("fill "+f.temp())); err != nil {
 				return nil, errors.Join(err, file.Close())
 			}
 			return file, nil
@@ -63,7 +63,7 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 		return errors.Join(fill(db), db.Sync(), db.Close())
 	})
 	if err == nil {
-		err = f.step("made " + f.temp())
+		err = f.opts.Step("made " + f.temp())
 	}
 	if err != nil {
 		return errors.Join(err, f.CleanUp(f.dropTemp))
@@ -74,14 +74,14 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 // installTemp durably renames the temporary file to the file's name. Nothing may be written to it
 // before the folder is synced: a power cut could bring the old file back.
 func (f *File) installTemp() error {
-	err := f.step("rename " + f.temp())
+	err := f.opts.Step("rename " + f.temp())
 	if err == nil {
 		err = os.Rename(f.path(f.temp()), f.Path())
 	}
 	if err != nil {
 		return errors.Join(err, f.CleanUp(f.dropTemp))
 	}
-	if err := f.step("sync folder"); err != nil {
+	if err := f.opts.Step("sync folder"); err != nil {
 		return err
 	}
 	return ownfile.SyncDir(f.dir)
@@ -112,7 +112,7 @@ func (f *File) Compact(ctx context.Context, omit ...string) error {
 		return fmt.Errorf("rewriting it: %w", errors.Join(err, f.CleanUp(f.dropTemp)))
 	}
 	// Windows does not rename over an open file.
-	if err := f.step("close " + f.spec.Name); err != nil {
+	if err := f.opts.Step("close " + f.spec.Name); err != nil {
 		return err
 	}
 	closeErr := f.detach()
@@ -141,7 +141,7 @@ func (f *File) copyTo(ctx context.Context, db *bolt.DB, omit []string) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := f.step("copy " + bucket); err != nil {
+			if err := f.opts.Step("copy " + bucket); err != nil {
 				return err
 			}
 			batch := values

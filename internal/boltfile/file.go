@@ -99,8 +99,6 @@ func (f *File) path(name string) string { return filepath.Join(f.dir, name) }
 
 func (f *File) temp() string { return f.spec.Name + TempSuffix }
 
-func (f *File) step(what string) error { return f.opts.Step(what) }
-
 // Open opens the file. For writing it creates folder and file if they do not exist, for this user alone, and
 // locks out all other processes until Close; a file that changed since mend last closed it is verified. For
 // reading it changes nothing and shares the file with other readers; a file that does not exist is empty.
@@ -180,7 +178,7 @@ func (f *File) openWriter() error {
 	if err := f.verifyChanged(stamp); err != nil {
 		return err
 	}
-	if err := f.step("drop " + f.temp()); err != nil {
+	if err := f.opts.Step("drop " + f.temp()); err != nil {
 		return err
 	}
 	if err := f.dropTemp(); err != nil { // not earlier, because it may be the only undamaged copy
@@ -261,7 +259,7 @@ func (f *File) Close() error {
 func (f *File) SetAside(name string) error {
 	_ = f.detach() // bbolt may not be able to close a damaged file
 	f.Fatal = ErrClosed
-	if err := f.step("set aside " + f.spec.Name); err != nil {
+	if err := f.opts.Step("set aside " + f.spec.Name); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Path(), name); err != nil {
@@ -294,7 +292,7 @@ func (f *File) Mark(name string) ([]byte, bool, error) { return f.Snap.Get(Meta,
 
 // CleanUp calls remove to clean up after an error.
 func (f *File) CleanUp(remove func() error) error {
-	if err := f.step("clean up"); err != nil {
+	if err := f.opts.Step("clean up"); err != nil {
 		return err
 	}
 	return remove()
@@ -302,7 +300,7 @@ func (f *File) CleanUp(remove func() error) error {
 
 // Sync makes the writes durable that a killed process may have left in memory.
 func (f *File) Sync() error {
-	if err := f.step("sync"); err != nil {
+	if err := f.opts.Step("sync"); err != nil {
 		return err
 	}
 	return f.guard(f.db.Sync)

@@ -90,7 +90,7 @@ func (f *File) Update(what string, fn func(*Tx) error) error {
 	if err := f.CheckWritable(); err != nil {
 		return err
 	}
-	if err := f.step("commit " + what); err != nil {
+	if err := f.opts.Step("commit " + what); err != nil {
 		return err
 	}
 	var id uint64
@@ -104,7 +104,7 @@ func (f *File) Update(what string, fn func(*Tx) error) error {
 		})
 	})
 	if err == nil {
-		err = f.step("committed " + what)
+		err = f.opts.Step("committed " + what)
 	}
 	switch {
 	case err == nil:
@@ -130,7 +130,7 @@ func (f *File) resolveCommit(id uint64, cause error) error {
 		return cause
 	}
 	if err == nil {
-		err = f.step("confirm")
+		err = f.opts.Step("confirm")
 	}
 	if err == nil {
 		err = f.guard(func() error { return f.db.Update(func(*bolt.Tx) error { return nil }) })

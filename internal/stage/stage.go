@@ -41,7 +41,7 @@ type Area struct {
 	Root  *safedir.Dir
 	Path  string // path of the root, for messages
 	Owner string
-	Step  func(call string) error // called before each call that changes the disk; may be nil
+	Step  func(call string) error // called before each call that changes the disk
 }
 
 // CheckOwner returns an error for an owner that cannot name a folder.
@@ -73,13 +73,6 @@ func Describe(err *error, doing string) {
 
 // OwnerDir returns the path of the owner's folder.
 func (a *Area) OwnerDir() string { return Dir + "/" + a.Owner }
-
-func (a *Area) step(call string) error {
-	if a.Step == nil {
-		return nil
-	}
-	return a.Step(call)
-}
 
 // Open opens the folder at p, one of mend's own. The error is an [*ownfile.UnsafeError] if something else is there, for
 // example a link.
@@ -123,7 +116,7 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 		}
 		return false, err
 	}
-	if err := a.step("mkdir " + path.Join(d.Path, name)); err != nil {
+	if err := a.Step("mkdir " + path.Join(d.Path, name)); err != nil {
 		return false, err
 	}
 	if err := d.Mkdir(name); errors.Is(err, fs.ErrExist) {
@@ -178,14 +171,14 @@ type File struct {
 
 // Write makes a file, with exactly that mode, whatever the umask. It returns the open file, for the barrier.
 func (a *Area) Write(d *safedir.Dir, name string, file File) (*os.File, error) {
-	if err := a.step("stage " + file.What); err != nil {
+	if err := a.Step("stage " + file.What); err != nil {
 		return nil, err
 	}
 	f, err := d.Create(name, file.Mode.Perm())
 	if err != nil {
 		return nil, err
 	}
-	if err = a.step("write " + file.What); err == nil {
+	if err = a.Step("write " + file.What); err == nil {
 		_, err = f.Write(file.Data)
 	}
 	if err == nil {
@@ -203,7 +196,7 @@ func (a *Area) Write(d *safedir.Dir, name string, file File) (*os.File, error) {
 
 // SetRights gives a new file or folder the mode of file and, if mend runs as root, its owner.
 func (a *Area) SetRights(f *os.File, file File) error {
-	if err := a.step("chmod " + file.What); err != nil {
+	if err := a.Step("chmod " + file.What); err != nil {
 		return err
 	}
 	e, err := safedir.StatFile(f)
@@ -280,13 +273,13 @@ func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, staged
 	if lerr := d.Link(name, staged, stagedName+second); lerr != nil {
 		return fmt.Errorf("%w, and a second name cannot be given: %w", err, lerr)
 	}
-	if err := a.step("replace " + path.Join(d.Path, name)); err != nil {
+	if err := a.Step("replace " + path.Join(d.Path, name)); err != nil {
 		return err
 	}
 	if err := staged.Replace(stagedName, d, name); err != nil {
 		return err
 	}
-	if err := a.step("move out " + path.Join(d.Path, name)); err != nil {
+	if err := a.Step("move out " + path.Join(d.Path, name)); err != nil {
 		return err
 	}
 	return staged.Replace(stagedName+second, staged, stagedName)
@@ -306,7 +299,7 @@ func (a *Area) FinishExchanges(d *safedir.Dir) error {
 		case slices.Contains(names, staged):
 			err = a.Unlink(d, name)
 		default:
-			if err = a.step("move out " + path.Join(d.Path, staged)); err == nil {
+			if err = a.Step("move out " + path.Join(d.Path, staged)); err == nil {
 				err = d.Replace(name, d, staged)
 			}
 		}
@@ -326,7 +319,7 @@ func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix, what string) (strin
 	}
 	defer kept.Close()
 	for n := 1; ; n++ {
-		if err := a.step("keep " + what); err != nil {
+		if err := a.Step("keep " + what); err != nil {
 			return "", err
 		}
 		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)
@@ -351,7 +344,7 @@ func (a *Area) Remove(d *safedir.Dir, name string) error {
 
 // Unlink removes a file.
 func (a *Area) Unlink(d *safedir.Dir, name string) error {
-	if err := a.step("unlink " + path.Join(d.Path, name)); err != nil {
+	if err := a.Step("unlink " + path.Join(d.Path, name)); err != nil {
 		return err
 	}
 	return d.Unlink(name)
@@ -362,7 +355,7 @@ func (a *Area) RemoveDir(d *safedir.Dir, name string) (gone bool, err error) {
 	if e, err := d.Stat(name); err != nil || !e.IsDir() {
 		return !e.Exists, err
 	}
-	if err := a.step("rmdir " + path.Join(d.Path, name)); err != nil {
+	if err := a.Step("rmdir " + path.Join(d.Path, name)); err != nil {
 		return false, err
 	}
 	err = d.Rmdir(name)
@@ -410,7 +403,7 @@ func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
 			errs = append(errs, err)
 		}
 	}
-	if err := errors.Join(errors.Join(errs...), a.step(call.String()), b.Wait()); err != nil {
+	if err := errors.Join(errors.Join(errs...), a.Step(call.String()), b.Wait()); err != nil {
 		return fmt.Errorf("waiting for the disk: %w", err)
 	}
 	return nil

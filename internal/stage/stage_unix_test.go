@@ -55,7 +55,7 @@ func newArea(t *testing.T) (a *stage.Area, names func() []string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	return &stage.Area{Root: d, Path: root, Owner: "own"}, func() (all []string) {
+	return &stage.Area{Root: d, Path: root, Owner: "own", Step: func(string) error { return nil }}, func() (all []string) {
 		for name, content := range storetest.Snapshot(t, root, "") {
 			if strings.HasPrefix(content, "-") {
 				all = append(all, name)
