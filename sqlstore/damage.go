@@ -113,12 +113,8 @@ func damageLines(found []string, err error) (lines []string) {
 // isHarmless reports whether a finding is about values, which SQLite can still read and write, rather than the
 // structure of the file.
 func isHarmless(finding string) bool {
-	for _, start := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
-		if strings.HasPrefix(finding, start) {
-			return true
-		}
-	}
-	return false
+	harmless := []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"}
+	return slices.ContainsFunc(harmless, func(start string) bool { return strings.HasPrefix(finding, start) })
 }
 
 // describeDamage finds the tables and indexes that the lines of a check name.

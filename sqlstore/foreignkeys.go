@@ -13,7 +13,7 @@ import (
 type foreignKey struct {
 	child, parent          string
 	columns, parentColumns []string // columns of child and of parent
-	cascades               bool     // if a parent's row is deleted, its children's rows are, too
+	cascades               bool     // SQLite deletes the children's rows with their parent's row
 }
 
 // readForeignKeys reads the foreign keys of all tables.
@@ -37,7 +37,7 @@ func (c *Conn) readForeignKeys(sc *schema) error {
 	}
 	for _, l := range links {
 		child, parent := sc.table(l.child), sc.table(l.parent)
-		if parent != nil && len(l.parentColumns) < len(l.columns) { // it names no columns: it refers to the primary key
+		if parent != nil && len(l.parentColumns) < len(l.columns) { // without columns it refers to the primary key
 			l.parentColumns = parent.keys
 		}
 		if child == nil || len(l.parentColumns) != len(l.columns) {
@@ -60,27 +60,25 @@ func whereEqual(columns []string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// missingParent describes the missing row that the record refers to, "" if none is missing. Rows that the plan creates
-// or keeps count as existing, rows that it removes do not; changes is nil if they are already written. An update may
-// refer to a missing row of an optional table, such as a project: a repair may leave the reference as it was, and an
-// undo restores it.
+// missingParent names a row that the record refers to and that does not exist; "" for none. Rows of the plan count as
+// they are after it; changes is nil if they are already written. An update may refer to a missing row of an optional
+// table, such as a project: a repair may leave the reference as it was, and an undo restores it.
 func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := valuesOf(l.columns, func(col string) Value { return t.valueOf(r, col) })
-		if null || update && c.schema.isOptional(l.parent) {
+		parent := c.schema.tableNamed(l.parent)
+		if null || update && (parent == nil || parent.Optional) {
 			continue
 		}
-		if exists, known := changes.parentExists(c.schema.tableNamed(l.parent), l, key); known && exists {
-			continue
-		} else if known {
-			return l.describe(key), nil
+		exists, known := changes.parentExists(parent, l, key)
+		if !known {
+			var err error
+			if exists, err = c.hasParent(l, key); err != nil {
+				return "", err
+			}
 		}
-		found, err := c.hasParent(l, key)
-		if err != nil {
-			return "", err
-		}
-		if !found {
-			return l.describe(key), nil
+		if !exists {
+			return fmt.Sprintf("%s %s", l.parent, key[0].Bytes), nil
 		}
 	}
 	return "", nil
@@ -91,15 +89,9 @@ func (c *Conn) hasParent(l foreignKey, key []Value) (bool, error) {
 	return c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
 }
 
-// isOptional reports whether rows of the table may be missing.
-func (sc *schema) isOptional(name string) bool {
-	t := sc.tableNamed(name)
-	return t == nil || t.Optional
-}
-
-// remainingChild describes a row that still refers to the record, or "". Rows that
-// the plan removes or creates do not count; missingParent checks the created ones. A row of an
-// optional table may be removed: an undo restores its absence.
+// remainingChild names a row that still refers to the removed record; "" for none. Rows of the plan do not count:
+// missingParent checks those that it writes. A row of an optional table may be removed, since an undo of its creation
+// does that.
 func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (string, error) {
 	if t.Optional {
 		return "", nil
@@ -109,18 +101,15 @@ func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (
 		if null {
 			continue
 		}
+		from := " FROM " + sqlite3.QuoteIdentifier(l.child) + " WHERE " + whereEqual(l.columns)
 		child := c.schema.tableNamed(l.child)
 		if child == nil {
-			found, err := c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns)+" LIMIT 1", key...)
-			if err != nil {
-				return "", err
-			}
-			if found {
-				return "a row of " + l.child, nil
+			if found, err := c.Has("SELECT 1"+from+" LIMIT 1", key...); err != nil || found {
+				return "a row of " + l.child, err
 			}
 			continue
 		}
-		ids, err := c.Strings("SELECT "+sqlite3.QuoteIdentifier(child.key())+" FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
+		ids, err := c.Strings("SELECT "+sqlite3.QuoteIdentifier(child.key())+from, key...)
 		if err != nil {
 			return "", err
 		}
@@ -143,11 +132,6 @@ func valuesOf(cols []string, value func(col string) Value) (key []Value, null bo
 		key = append(key, v)
 	}
 	return key, false
-}
-
-// describe describes the parent's row.
-func (l foreignKey) describe(key []Value) string {
-	return fmt.Sprintf("%s %s", l.parent, key[0].Bytes)
 }
 
 // tableNamed returns the table of records with that name, or nil.

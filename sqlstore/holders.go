@@ -12,14 +12,15 @@ import (
 	"mend/internal/fail"
 )
 
-// endProgram is the hint for a change that another program prevents.
+// endProgram is the hint if another program prevents a change.
 const endProgram = "nothing was changed. End that program, then run the command again"
 
+// tick is the time between two attempts.
 const tick = 50 * time.Millisecond
 
-// holders names the other processes that have a file of the database at path open. If all of them may be mend's, it
-// waits for them. It looks twice, because a child process holds all files of its parent open until it starts its own
-// program.
+// holders names the other processes that have a file of the database at path open. While all of them may be mend's, it
+// waits for them. It looks at least twice before it names any: a child process has all files of its parent open until
+// it starts its own program.
 func holders(ctx context.Context, path string, look func(context.Context, string) ([]string, error)) (who []string, err error) {
 	began := time.Now()
 	for again := false; ; again = true {
@@ -40,7 +41,7 @@ func (s *Store) Holders(ctx context.Context) ([]string, error) {
 	return who, nil
 }
 
-// nameHolders adds the names of the processes that have the database open to a lock error.
+// nameHolders adds the names of the processes that have the database open to a [change.ErrLocked].
 func (s *Store) nameHolders(ctx context.Context, err error) error {
 	if !errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *Store) CheckFree(ctx context.Context) error {
 	return nil
 }
 
-// CheckSpace returns an error if a folder has less than needed bytes free. The argument what is the beginning of the
+// CheckSpace returns an error if the file system of dir has less than needed bytes free. The argument what begins the
 // reason in the error text, such as "the new database needs".
 func CheckSpace(dir string, needed int64, what string) error {
 	needed += needed/8 + 1<<20 // new indexes may be larger

@@ -18,11 +18,11 @@ import (
 	"mend/internal/processes"
 )
 
-// patience is how long a change of the whole file waits for other processes of mend, such as "mend watch", which finish
-// soon.
+// patience is how long a change of the whole file waits for other processes of mend, such as "mend watch": they do not
+// use the database for long.
 const patience = 10 * time.Second
 
-// mayBeOwn reports whether all these processes are mend's.
+// mayBeOwn reports whether all processes are mend's, by their names.
 func mayBeOwn(who []string) bool {
 	own, err := processes.Process(os.Getpid()).Name()
 	return err == nil && !slices.ContainsFunc(who, func(name string) bool { return !strings.HasPrefix(name, own+" (") })
@@ -33,7 +33,7 @@ func currentHolders(ctx context.Context, path string) ([]string, error) {
 	if who, err := openHolders(ctx, path); err != nil || len(who) > 0 {
 		return who, err
 	}
-	return lockHolders(ctx, path) // the files of a process of another user are not shown, but its lock is
+	return lockHolders(ctx, path) // the system hides the open files of another user's process, but not its locks
 }
 
 // openHolders names the other processes that have a file of the database at path open.
@@ -92,7 +92,7 @@ func lockHolders(_ context.Context, path string) (who []string, err error) {
 	return who, nil
 }
 
-// processName returns the name and the number of a process.
+// processName returns the name and the number of a process, for a message.
 func processName(p processes.Process) string {
 	if p == 0 {
 		return "a process of another machine or container"
@@ -104,15 +104,15 @@ func processName(p processes.Process) string {
 	return fmt.Sprintf("%s (process %d)", name, p)
 }
 
-// The byte range of a database file that SQLite uses for its locks.
+// The bytes of a database file that SQLite locks.
 const lockStart, lockSize = 0x40000000, 512
 
-// lockDatabase locks a database file against other programs, as SQLite does, but without a connection. It writes
-// nothing.
+// lockDatabase locks a database file against other programs, with SQLite's locks but without a connection. It does not
+// change the file.
 func lockDatabase(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return func() {}, nil // then no other program of this user can write to it
+		return func() {}, nil // no program of this user can write to it
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func lockDatabase(path string) (unlock func(), err error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockSize}
 	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
 	for began := time.Now(); err != nil && time.Since(began) < time.Second; err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock) {
-		time.Sleep(tick) // a process of mend may be reading
+		time.Sleep(tick) // perhaps a process of mend reads it
 	}
 	if err != nil {
 		_ = f.Close()

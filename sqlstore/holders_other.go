@@ -4,7 +4,7 @@ package sqlstore
 
 import "context"
 
-// patience exceeds the longest time that mend keeps an idle connection open.
+// patience exceeds the time for which a process of mend keeps an idle connection open.
 const patience = 2 * idleTime
 
 // mayBeOwn returns true: the system names no process.
@@ -27,5 +27,5 @@ func lockHolders(_ context.Context, path string) ([]string, error) {
 	return nil, nil
 }
 
-// lockDatabase does nothing: this system's locks belong to processes.
+// lockDatabase does nothing: this system's locks belong to a process, not to an open file.
 func lockDatabase(string) (unlock func(), err error) { return func() {}, nil }

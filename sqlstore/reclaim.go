@@ -10,10 +10,10 @@ import (
 	"mend/change"
 )
 
-// Reclaim returns the free pages of the database to the file system: SQLite copies the pages in use (VACUUM), and the
-// -wal is emptied. Rows keep their bytes and their primary keys; their hidden rowids change. It returns the size in
-// bytes of the files before and after. An error names the processes that have the database open, or the missing space;
-// nothing was changed then.
+// Reclaim returns the free pages of the database to the file system: SQLite copies the pages in use (VACUUM), and empties
+// the -wal. Rows keep their bytes and their primary keys; their hidden rowids change. It returns the size of the files
+// before and after. If other processes have the database open, or the disk lacks space, nothing is changed, and the
+// error says so.
 func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	before = s.filesSize()
 	if err := s.CheckFree(ctx); err != nil {
@@ -26,6 +26,7 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	return before, after, err
 }
 
+// filesSize returns the size of the database and its -wal in bytes.
 func (s *Store) filesSize() (n int64) {
 	for _, suffix := range suffixes[:2] {
 		if info, err := os.Lstat(s.id.Root + suffix); err == nil {
@@ -46,7 +47,7 @@ func (s *Store) checkpoint(ctx context.Context) (bool, error) {
 	return true, s.alone(ctx, s.truncateLog)
 }
 
-// truncateLog moves the content of the -wal into the file.
+// truncateLog moves the content of the -wal into the file and empties it.
 func (s *Store) truncateLog(c *Conn) error {
 	if err := s.opt.Step("checkpoint"); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (s *Store) truncateLog(c *Conn) error {
 	return c.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// alone runs f with a connection to a database that no other process has open.
+// alone runs f with a connection that can write, outside a transaction. The database must be in WAL mode.
 func (s *Store) alone(ctx context.Context, f func(c *Conn) error) error {
 	return s.withWriter(ctx, func(files fileState) (keep bool, err error) {
 		if !files.walMode {
@@ -69,6 +70,7 @@ func (s *Store) alone(ctx context.Context, f func(c *Conn) error) error {
 	})
 }
 
+// reclaim carries out [Store.Reclaim].
 func (s *Store) reclaim(c *Conn) (err error) {
 	if err := s.truncateLog(c); err != nil {
 		return err
@@ -88,7 +90,7 @@ func (s *Store) reclaim(c *Conn) (err error) {
 		return err
 	}
 	_, set := os.LookupEnv(tempFolder)
-	if !set { // the default folder may be in memory
+	if !set { // SQLite's default folder may be in memory
 		if err := os.Setenv(tempFolder, dir); err != nil {
 			return err
 		}

@@ -501,8 +501,6 @@ func (x *rowsChange) Stage(_ context.Context, st *change.Staged) (err error) {
 	return err
 }
 
-func (x *rowsChange) Close() { x.Area.Close() }
-
 func (x *rowsChange) path() string {
 	return filepath.Join(x.Path, x.OwnerDir(), x.list.name(), archiveFile)
 }

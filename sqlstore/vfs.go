@@ -11,18 +11,18 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The ways to read, as file systems for SQLite.
+// The names of the two file systems that SQLite reads through.
 const (
-	unlockedVFS = "mend-unlocked" // no other program has the database open
-	lockedVFS   = "mend-locked"   // another program may have it open: take SQLite's locks
+	unlockedVFS = "mend-unlocked" // if no other program has the database open
+	lockedVFS   = "mend-locked"   // if another program may have it open: takes SQLite's locks
 )
 
-// readVFS is a read-only file system. SQLite's mode=ro is not enough: it creates missing -wal and -shm
-// files, and resets a leftover -shm; and immutable=1 ignores the -wal.
+// A readVFS is a read-only file system. SQLite's own options do not suffice: with mode=ro it creates missing -wal and
+// -shm files and resets a leftover -shm, and with immutable=1 it ignores the -wal.
 //
-// A locked readVFS takes the locks of the database file and of its -shm. An unlocked one takes no locks
-// and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal in memory. An
-// unlocked reader is protected from a writer only by checking the files afterwards.
+// A locked readVFS takes the locks of the database file and of its -shm. An unlocked one takes no locks and has no -shm:
+// with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal in memory. Whether a writer disturbed an unlocked
+// reader shows only afterwards, by the state of the files.
 type readVFS struct {
 	locked bool
 	check  *pageCheck // nil if pages are not checked
@@ -44,7 +44,7 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	return nil, 0, sqlite3.CANTOPEN
 }
 
-// OpenFilename opens the database or its -wal; SQLite needs no other file to read.
+// OpenFilename opens the database or its -wal. To read, SQLite needs no other file.
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
 	switch {
@@ -62,9 +62,9 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	return r, readonly, r.open()
 }
 
-// A readFile is a read-only file. Its locks do nothing. A missing -wal is empty until another program creates it,
-// perhaps between two reads. It cannot be removed after that: only the last connection to close removes it, and this
-// connection's lock on the database shows that it is open.
+// A readFile is a read-only file. Its locks do nothing. A missing -wal counts as empty until another program creates it,
+// perhaps between two reads. From then on the -wal stays: only the last connection that closes removes it, and the lock
+// on the database shows that this connection is open.
 type readFile struct {
 	path  string
 	wal   bool     // the file may be missing
