@@ -114,12 +114,7 @@ func (ev *event) time() time.Time { return time.Unix(ev.Sec, ev.Nsec).UTC() }
 
 // erases reports whether a gc or forget event names the entry.
 func (ev *event) erases(entry uint64) bool {
-	for _, s := range ev.Entries {
-		if s[0] <= entry && entry <= s[1] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ev.Entries, func(s span) bool { return s[0] <= entry && entry <= s[1] })
 }
 
 // erasedEntries returns the entries that a gc or forget event names.
@@ -225,6 +220,35 @@ func (b *beginEvent) valid(entry uint64) bool {
 
 func (e *finishEvent) valid() bool {
 	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
+}
+
+// A chain has what follows from the events up to one of them.
+type chain struct {
+	begun   uint64            // number of entries
+	pending map[uint64]*event // begin events of the pending entries
+}
+
+func newChain() chain { return chain{pending: map[uint64]*event{}} }
+
+// add adds the next event and checks its totals. It returns the begin event of the entry of a begin or finish event.
+func (c *chain) add(ev *event) (begin *event, err error) {
+	if ev.Kind == kindBegin {
+		if c.begun++; ev.Entry != c.begun {
+			return nil, damageError("it begins entry %d, want %d", ev.Entry, c.begun)
+		}
+		c.pending[ev.Entry] = ev
+	}
+	begin = c.pending[ev.Entry]
+	if ev.Kind == kindFinish {
+		if begin == nil {
+			return nil, damageError("entry %d is not %s", ev.Entry, change.Pending)
+		}
+		delete(c.pending, ev.Entry)
+	}
+	if pending := uint64(len(c.pending)); ev.Begun != c.begun || ev.Pending != pending {
+		return nil, damageError("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, c.begun, pending)
+	}
+	return begin, nil
 }
 
 // genesis returns the hash that the first event has in place of the hash of a previous event.

@@ -57,9 +57,8 @@ type verifier struct {
 	withoutImages bool
 	report        Report
 
-	begun    uint64            // number of entries so far
-	pending  map[uint64]*event // begin events of the pending entries
-	wantKeys map[string]int    // how many keys each derived bucket and each bucket of blobs must have
+	chain                   // up to the event that is read
+	wantKeys map[string]int // how many keys each derived bucket and each bucket of blobs must have
 
 	staging  uint64 // the entry whose blobs are unfinished, 0 if none
 	erasing  *event // the event whose blobs are not yet removed, nil if none
@@ -67,7 +66,7 @@ type verifier struct {
 }
 
 func newVerifier(j *Journal, head string) *verifier {
-	return &verifier{j: j, s: j.snap(), wantHead: strings.ToLower(strings.TrimSpace(head)), wantKeys: map[string]int{}}
+	return &verifier{j: j, s: j.snap(), wantHead: strings.ToLower(strings.TrimSpace(head)), chain: newChain(), wantKeys: map[string]int{}}
 }
 
 // checkHead returns an error that wraps errHead if the chain lacks the wanted head.
@@ -81,7 +80,8 @@ func (v *verifier) checkHead() error {
 func (v *verifier) run() error {
 	for _, check := range []func() error{
 		func() error { return v.s.CheckStructure(buckets) },
-		v.checkMeta, v.checkChain, v.checkIndexes, v.checkEntries, v.checkRefs, v.checkBlobs,
+		v.checkMeta, v.checkChain, v.checkIndexes, v.checkEntries, v.checkRefs,
+		func() error { return v.checkCounts(bucketImages, bucketOps, bucketTexts) }, // an entry refers to every blob
 	} {
 		if err := check(); err != nil {
 			return err
@@ -125,7 +125,6 @@ func (v *verifier) checkMeta() error {
 // checkChain reads the events in order and checks that each follows from the earlier ones.
 func (v *verifier) checkChain() error {
 	before := genesis(v.j.id)
-	v.pending = map[uint64]*event{}
 	v.headFound = v.wantHead == before.String()
 	v.report.Head = before.String()
 	return v.s.Scan(bucketEvents, nil, nil, func(it boltfile.Item) error {
@@ -158,21 +157,9 @@ func (v *verifier) checkChain() error {
 // apply checks the totals of the event, and that the derived buckets have the keys that follow from it. It counts these
 // keys. Whether the event is valid for the states of its entries follows from these keys, see [entryState.add].
 func (v *verifier) apply(seq uint64, ev *event) error {
-	if ev.Kind == kindBegin {
-		if v.begun++; ev.Entry != v.begun {
-			return damageError("it begins entry %d, want %d", ev.Entry, v.begun)
-		}
-		v.pending[ev.Entry] = ev
-	}
-	begin := v.pending[ev.Entry]
-	if ev.Kind == kindFinish {
-		if begin == nil {
-			return damageError("entry %d is not %s", ev.Entry, change.Pending)
-		}
-		delete(v.pending, ev.Entry)
-	}
-	if pending := uint64(len(v.pending)); ev.Begun != v.begun || ev.Pending != pending {
-		return damageError("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, v.begun, pending)
+	begin, err := v.add(ev)
+	if err != nil {
+		return err
 	}
 	for _, k := range indexKeys(seq, ev, begin) {
 		v.wantKeys[k.bucket]++
@@ -303,9 +290,6 @@ func (v *verifier) readBlob(id blobID, keys int) error {
 	}
 	return nil
 }
-
-// checkBlobs checks that an entry refers to every blob.
-func (v *verifier) checkBlobs() error { return v.checkCounts(bucketImages, bucketOps, bucketTexts) }
 
 // isUnfinished reports whether interrupted work has yet to remove the reference.
 func (v *verifier) isUnfinished(id blobID, entry uint64) bool {

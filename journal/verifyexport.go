@@ -35,7 +35,7 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 
 // ReadExport builds a journal from an export in an empty folder, and checks it as VerifyExport does.
 func ReadExport(ctx context.Context, r io.Reader, dir, head string) (report Report, err error) {
-	x := importer{pending: map[uint64]*event{}, seed: maphash.MakeSeed()}
+	x := importer{chain: newChain(), seed: maphash.MakeSeed()}
 	if x.j, err = Open(dir, Options{}); err != nil {
 		return report, err
 	}
@@ -56,9 +56,8 @@ type importer struct {
 	values []boltfile.Value // for the next transaction
 	size   int
 
-	header  exportedJournal
-	began   uint64            // number of entries so far
-	pending map[uint64]*event // begin events of pending entries
+	chain
+	header exportedJournal
 
 	seed  maphash.Seed
 	lines []uint64 // a hash of each line
@@ -109,7 +108,7 @@ func (x *importer) run(ctx context.Context, r io.Reader) error {
 	if err := errors.Join(in.Err(), x.flush()); err != nil {
 		return err
 	}
-	for entry := range x.began {
+	for entry := range x.begun {
 		if err := x.refs(entry + 1); err != nil {
 			return err
 		}
@@ -181,24 +180,9 @@ func (x *importer) event(raw []byte) error {
 		return err
 	}
 	x.put(bucketEvents, boltfile.U64(line.Event), b)
-	begin := x.pending[ev.Entry]
-	switch ev.Kind {
-	case kindBegin:
-		x.began++
-		if ev.Entry != x.began {
-			return fmt.Errorf("it begins entry %d, want %d", ev.Entry, x.began)
-		}
-		begin, x.pending[ev.Entry] = ev, ev
-	case kindFinish:
-		if begin == nil {
-			return fmt.Errorf("entry %d is not pending", ev.Entry)
-		}
-		delete(x.pending, ev.Entry)
-	case kindResolve:
-	case kindGC, kindForget:
-		if ev.Begun != x.began {
-			return fmt.Errorf("it counts %d entries, want %d", ev.Begun, x.began)
-		}
+	begin, err := x.add(ev)
+	if err != nil {
+		return err
 	}
 	for _, k := range indexKeys(line.Event, ev, begin) {
 		x.put(k.bucket, k.key, nil)
