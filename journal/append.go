@@ -115,7 +115,7 @@ func indexKeys(seq uint64, ev, begin *event) (keys []indexKey) {
 		entries = ev.erasedEntries()
 	}
 	if ev.Kind == kindBegin {
-		keys = append(keys, indexKey{bucketBySession, sessionKey(ev.Begin.Session, ev.Entry)})
+		keys = append(keys, indexKey{bucketBySession, boltfile.SessionKey(string(ev.Begin.Session), ev.Entry)})
 	}
 	slices.Sort(entries)
 	for _, entry := range slices.Compact(entries) {

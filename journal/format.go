@@ -40,36 +40,13 @@ const (
 	bucketTexts     = "texts"       // hash → free text
 	bucketRefs      = "refs"        // kind, hash, entry → the entry needs that blob
 	bucketEntries   = "entries"     // entry, event → the event is about that entry
-	bucketBySession = "bysession"   // session, inverted entry → the entry is of that session
+	bucketBySession = "bysession"   // session, entry → the entry is of that session, see [boltfile.SessionKey]
 	bucketPending   = "pending"     // entry → it is pending
 )
 
 var buckets = []string{
 	bucketMeta, bucketEvents, bucketImages, bucketOps, bucketTexts,
 	bucketRefs, bucketEntries, bucketBySession, bucketPending,
-}
-
-// sessionPrefixSize is the number of bytes of a session's hash in a key of bysession. Frozen.
-const sessionPrefixSize = 16
-
-// sessionPrefix returns the prefix of all keys of bysession for a session.
-func sessionPrefix(name []byte) []byte {
-	sum := sha256.Sum256(name)
-	return sum[:sessionPrefixSize:sessionPrefixSize]
-}
-
-// sessionKey returns a key of bysession. It uses a hash, because a session's name may be any bytes.
-// The bits of the entry's number are inverted, so that the newest entry comes first.
-func sessionKey(name []byte, entry uint64) []byte {
-	return append(sessionPrefix(name), boltfile.U64(^entry)...)
-}
-
-// entryOfSessionKey returns the entry in a key of bysession.
-func entryOfSessionKey(key []byte) (uint64, error) {
-	if len(key) != sessionPrefixSize+8 {
-		return 0, damageError("bysession has a key %x", key)
-	}
-	return ^binary.BigEndian.Uint64(key[sessionPrefixSize:]), nil
 }
 
 // A blobKind is the kind of a blob, and the first byte of a key in refs. Frozen.

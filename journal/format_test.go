@@ -45,7 +45,7 @@ func TestFrozenFormat(t *testing.T) {
 		"end":        {string(end), `{"conflicts":[{"ref":"AwAFc2VzXzEFbXNnXzEKcHJ0XzAwMDAwMQ==","why":"dw=="}],"kept":["aw=="]}`},
 		"ref":        {hex.EncodeToString(ref.key(5)), "69" + hexed + "0000000000000005"},
 		"chunk":      {hex.EncodeToString(boltfile.ChunkKey(h, 1)), hexed + "00000001"},
-		"session":    {hex.EncodeToString(sessionKey([]byte("ses_1"), 1)), "46bf2fa87b4820eabd28fa94f4fa05e6fffffffffffffffe"},
+		"session":    {hex.EncodeToString(boltfile.SessionKey("ses_1", 1)), "46bf2fa87b4820eabd28fa94f4fa05e6fffffffffffffffe"},
 		"seal":       {hex.EncodeToString(boltfile.Seal("events", boltfile.U64(1), []byte("v"))), "76408eef9d"},
 		"raw chunk":  {hex.EncodeToString(boltfile.Compress(nil, []byte("x"))), "0078"},
 		"names":      {strings.Join(buckets, " "), "meta events images ops texts refs entries bysession pending"},

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -38,17 +39,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Timeout <= 0 {
-		o.Timeout = 2 * time.Second
-	}
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
+	o.compactAbove = cmp.Or(o.compactAbove, 64<<20)
+	o.batchSize = cmp.Or(o.batchSize, 1<<20)
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.compactAbove == 0 {
-		o.compactAbove = 64 << 20
-	}
-	if o.batchSize == 0 {
-		o.batchSize = 1 << 20
 	}
 	return o
 }

@@ -131,7 +131,8 @@ func (j *Journal) selectEntry(q Query, seq uint64, undos *undoResolver) (e chang
 	if e, err = j.buildEntry(st, undos); err != nil {
 		return j.damagedEntry(seq, st, err), false, err
 	}
-	return e, q.matchesTexts(&e), nil
+	hasRule := func(f change.Finding) bool { return slices.Contains(q.Rules, f.Rule) }
+	return e, q.Rules == nil || slices.ContainsFunc(e.Cause.Findings, hasRule), nil
 }
 
 // matches reports whether q selects an entry by its events.
@@ -165,11 +166,6 @@ func agentOf(by *change.Actor, kind string) string {
 		return "claude"
 	}
 	return "opencode"
-}
-
-// matchesTexts reports whether q selects an entry by its texts.
-func (q Query) matchesTexts(e *change.Entry) bool {
-	return q.Rules == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(q.Rules, f.Rule) })
 }
 
 // candidates returns the numbers of the entries that q may select, newest first. With an error that wraps ErrDamaged it
@@ -220,12 +216,13 @@ func (j *Journal) candidates(q Query) (iter.Seq[uint64], error) {
 
 // entriesOfSession returns the entries of a session with numbers up to top.
 func (j *Journal) entriesOfSession(session string, top uint64) (seqs []uint64, err error) {
-	prefix := sessionPrefix([]byte(session))
-	err = j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(session), top), func(it boltfile.Item) error {
-		seq, err := entryOfSessionKey(it.Key)
-		if err == nil {
-			_, err = it.Open(bucketBySession)
+	first := boltfile.SessionKey(session, top)
+	err = j.snap().Scan(bucketBySession, boltfile.SessionKey(session), first, func(it boltfile.Item) error {
+		seq, ok := boltfile.SplitSessionKey(it.Key)
+		if !ok {
+			return damageError("bysession has a key %x", it.Key)
 		}
+		_, err := it.Open(bucketBySession)
 		if err == nil {
 			seqs = append(seqs, seq)
 		}

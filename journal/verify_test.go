@@ -73,7 +73,7 @@ func TestVerifyHead(t *testing.T) {
 func TestForgedSession(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
-	key := append(sessionKey([]byte("ses_1"), 0), 0)
+	key := append(boltfile.SessionKey("ses_1", 0), 0)
 	if err := j.update("forge", func(w *writer) error { return w.Put(bucketBySession, key, nil) }); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,8 @@ func TestForgedKeys(t *testing.T) {
 		"pending removed":   {del(bucketPending, boltfile.U64(9)), "pending lacks the key"},
 		"entries added":     {put(bucketEntries, boltfile.U64(1, 7)), "entries has 18 keys, want 17"},
 		"entries removed":   {del(bucketEntries, boltfile.U64(3, 6)), "entries lacks the key"},
-		"bysession added":   {put(bucketBySession, sessionKey([]byte("x"), 1)), "bysession has 10 keys, want 9"},
-		"bysession removed": {del(bucketBySession, sessionKey([]byte("ses_1"), 1)), "bysession lacks the key"},
+		"bysession added":   {put(bucketBySession, boltfile.SessionKey("x", 1)), "bysession has 10 keys, want 9"},
+		"bysession removed": {del(bucketBySession, boltfile.SessionKey("ses_1", 1)), "bysession lacks the key"},
 		"event removed":     {del(bucketEvents, boltfile.U64(4)), "want event 4"},
 		"event repeated": {func(j *Journal, w *writer) error {
 			return copyKey(j, w, bucketEvents, boltfile.U64(4), boltfile.U64(5))

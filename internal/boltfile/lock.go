@@ -40,7 +40,7 @@ func (f *File) releaseLock(stamp string) error {
 	if l == nil {
 		return nil
 	}
-	if !l.IsShared() {
+	if !f.opts.ReadOnly {
 		writeLockFile(l.File(), 0, stamp)
 	}
 	return l.Close()
@@ -135,8 +135,4 @@ func (f *File) closingStamp() string {
 		return ""
 	}
 	return stamp
-}
-
-func formatStamp(ino uint64, size, mtime, ctime int64) string {
-	return fmt.Sprintf("verified %d %d %d %d", ino, size, mtime, ctime)
 }

@@ -1,6 +1,7 @@
 package boltfile
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -48,4 +49,26 @@ func SplitU64(key []byte, n int) ([]uint64, bool) {
 		numbers[i] = binary.BigEndian.Uint64(key[8*i:])
 	}
 	return numbers, true
+}
+
+// sessionHashSize is the number of bytes of a hash in a [SessionKey]. Frozen.
+const sessionHashSize = 16
+
+// SessionKey returns a key of the hash of a session's name, which may be any bytes, and numbers. The bits of the numbers
+// are inverted, so that the greatest comes first. Frozen.
+func SessionKey(name string, numbers ...uint64) []byte {
+	sum := sha256.Sum256([]byte(name))
+	key := sum[:sessionHashSize:sessionHashSize]
+	for _, n := range numbers {
+		key = binary.BigEndian.AppendUint64(key, ^n)
+	}
+	return key
+}
+
+// SplitSessionKey returns the number in a [SessionKey] with one number, and whether the key is valid.
+func SplitSessionKey(key []byte) (n uint64, ok bool) {
+	if len(key) != sessionHashSize+8 {
+		return 0, false
+	}
+	return ^binary.BigEndian.Uint64(key[sessionHashSize:]), true
 }

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -85,17 +86,12 @@ func Path(dir string) string { return filepath.Join(dir, fileName) }
 // sets a damaged one aside; it also finishes an interrupted Forget. For reading it changes nothing, and a missing file
 // counts as empty. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
 func Open(dir string, o Options) (*Keep, error) {
-	if o.Timeout <= 0 {
-		o.Timeout = 2 * time.Second
-	}
+	o.Timeout, o.batchSize = cmp.Or(o.Timeout, 2*time.Second), cmp.Or(o.batchSize, 2<<20)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Context == nil {
 		o.Context = context.Background()
-	}
-	if o.batchSize <= 0 {
-		o.batchSize = 2 << 20
 	}
 	k, err := open(dir, o)
 	if errors.Is(err, ErrDamaged) && !o.ReadOnly {
@@ -210,7 +206,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	if err := k.file.CheckWritable(); err != nil {
 		return saved, err
 	}
-	session := string(sessionKey(s.Session))
+	session := string(boltfile.SessionKey(s.Session))
 	if k.pending[session] {
 		if err := k.Flush(); err != nil {
 			return saved, err
@@ -263,7 +259,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	k.next++
 	saved.State, saved.New = s, true
 	return saved, errors.Join(
-		k.put(bucketSessions, append([]byte(session), boltfile.U64(^s.seq)...), nil),
+		k.put(bucketSessions, boltfile.SessionKey(s.Session, s.seq), nil),
 		k.put(bucketStates, boltfile.U64(s.seq), encodeState(&s)))
 }
 
@@ -408,11 +404,6 @@ func (k *Keep) write() error {
 	})
 }
 
-func sessionKey(id string) []byte {
-	sum := sha256.Sum256([]byte(id))
-	return sum[:16:16]
-}
-
 func (k *Keep) state(seq uint64) (State, error) {
 	v, ok, err := k.file.Snap.Get(bucketStates, boltfile.U64(seq))
 	if err == nil && !ok {
@@ -426,11 +417,10 @@ func (k *Keep) state(seq uint64) (State, error) {
 
 // eachOf calls yield for the states of the sessions with the given id, newest first, until it returns false.
 func (k *Keep) eachOf(session string, yield func(State) bool) error {
-	prefix := sessionKey(session)
-	return k.file.Snap.Scan(bucketSessions, prefix, nil, func(it boltfile.Item) error {
-		seq, err := seqOf(it.Key)
-		if err != nil {
-			return err
+	return k.file.Snap.Scan(bucketSessions, boltfile.SessionKey(session), nil, func(it boltfile.Item) error {
+		seq, ok := boltfile.SplitSessionKey(it.Key)
+		if !ok {
+			return damageError("sessions has a key %x", it.Key)
 		}
 		s, err := k.state(seq)
 		if err == nil && s.Session == session && !yield(s) {
@@ -438,14 +428,6 @@ func (k *Keep) eachOf(session string, yield func(State) bool) error {
 		}
 		return err
 	})
-}
-
-// seqOf returns the number of the state from a key of sessions.
-func seqOf(key []byte) (uint64, error) {
-	if len(key) != 16+8 {
-		return 0, damageError("sessions has a key %x", key)
-	}
-	return ^binary.BigEndian.Uint64(key[16:]), nil
 }
 
 // Latest returns the latest state of a session, and whether it exists.

@@ -147,7 +147,7 @@ func (s *salvager) add(it boltfile.Item) error {
 			s.states[st.seq], s.named[st.seq] = st, true
 		}
 	} else if _, err := it.Open(bucketSessions); err == nil {
-		if seq, err := seqOf(it.Key); err == nil {
+		if seq, ok := boltfile.SplitSessionKey(it.Key); ok {
 			s.named[seq] = true
 		}
 	}
@@ -165,7 +165,7 @@ func (s *salvager) store(st State) error {
 	s.copied++
 	s.k.next = max(s.k.next, st.seq+1)
 	return errors.Join(
-		s.k.put(bucketSessions, append(sessionKey(st.Session), boltfile.U64(^st.seq)...), nil),
+		s.k.put(bucketSessions, boltfile.SessionKey(st.Session, st.seq), nil),
 		s.k.put(bucketStates, boltfile.U64(st.seq), encodeState(&st)))
 }
 

@@ -240,7 +240,7 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 	}
 	var keys []key
 	for _, s := range removed {
-		keys = append(keys, key{bucketStates, boltfile.U64(s.seq)}, key{bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)})
+		keys = append(keys, key{bucketStates, boltfile.U64(s.seq)}, key{bucketSessions, boltfile.SessionKey(s.Session, s.seq)})
 	}
 	if err := k.delete(ctx, keys); err != nil {
 		return freed, err

@@ -43,28 +43,25 @@ func (k *Keep) verifyStates() error {
 			return err
 		}
 	}
-	sessions := map[uint64]string{}
+	sessions := map[uint64]string{} // the key of each state
 	err := k.file.Snap.Scan(bucketStates, nil, nil, func(it boltfile.Item) error {
 		s, err := decodeItem(it)
 		if err == nil && s.seq >= k.next {
 			err = damageError("state %d is after the last one", s.seq)
 		}
-		sessions[s.seq] = string(sessionKey(s.Session))
+		sessions[s.seq] = string(boltfile.SessionKey(s.Session, s.seq))
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	err = k.file.Snap.Scan(bucketSessions, nil, nil, func(it boltfile.Item) error {
-		seq, err := seqOf(it.Key)
-		if err != nil {
-			return err
-		}
-		if prefix, ok := sessions[seq]; !ok || prefix != string(it.Key[:16]) {
+		seq, _ := boltfile.SplitSessionKey(it.Key)
+		if key, ok := sessions[seq]; !ok || key != string(it.Key) {
 			return damageError("sessions names state %d, which does not exist", seq)
 		}
 		delete(sessions, seq)
-		_, err = it.Open(bucketSessions)
+		_, err := it.Open(bucketSessions)
 		return err
 	})
 	if err == nil && len(sessions) > 0 {

@@ -12,10 +12,7 @@ var ErrLocked = errors.New("locked by another process")
 
 // A Lock is a lock on one of mend's own files. It ends with Close or with the process. The
 // file is never renamed or removed, because the lock is on the file, not on its name.
-type Lock struct {
-	f      *os.File
-	shared bool
-}
+type Lock struct{ f *os.File }
 
 // lockRetry is the time between two attempts.
 const lockRetry = 10 * time.Millisecond
@@ -30,7 +27,7 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 	for deadline := time.Now().Add(timeout); ; time.Sleep(lockRetry) {
 		ok, err := tryLock(f, shared)
 		if ok {
-			return &Lock{f, shared}, nil
+			return &Lock{f}, nil
 		}
 		if err == nil && time.Now().After(deadline) {
 			err = ErrLocked
@@ -62,9 +59,6 @@ func Unlock(f *os.File) { _ = unlock(f) }
 
 // File returns the locked file. With a shared lock it may only be read.
 func (l *Lock) File() *os.File { return l.f }
-
-// IsShared reports whether the lock is shared.
-func (l *Lock) IsShared() bool { return l.shared }
 
 // Close releases the lock.
 func (l *Lock) Close() error { return errors.Join(unlock(l.f), l.f.Close()) }
