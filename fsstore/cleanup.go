@@ -161,7 +161,7 @@ const keptSuffix = ".json"
 // Each belongs to a change that another process of mend is making, or to an interrupted change that
 // only a lost journal records.
 func (s *Store) ListAbandoned(owner string) ([]string, error) {
-	root, err := s.openRoot()
+	root, err := safedir.OpenRoot(s.id.Root)
 	if err != nil {
 		return nil, err
 	}

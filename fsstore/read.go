@@ -20,7 +20,7 @@ import (
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	tx := transaction{Store: s}
 	var err error
-	if tx.root, err = s.openRoot(); err != nil {
+	if tx.root, err = safedir.OpenRoot(s.id.Root); err != nil {
 		return nil, err
 	}
 	defer tx.close()
@@ -45,7 +45,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 // CheckLinks returns a [*change.LinkedError] about the first record whose file has several hard
 // links.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	root, err := s.openRoot()
+	root, err := safedir.OpenRoot(s.id.Root)
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,6 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 	return &Store{id: change.StoreID{Kind: "json", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
-func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
-
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 

@@ -80,7 +80,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 		tx.add(op)
 	}
 	var err error
-	tx.root, err = s.openRoot()
+	tx.root, err = safedir.OpenRoot(s.id.Root)
 	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
 	return tx, err
 }

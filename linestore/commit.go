@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -126,12 +127,7 @@ func (tx *transaction) isUnchanged(f *os.File, e safedir.Entry) (bool, error) {
 
 // hasNewline reports whether an op adds a newline before the block.
 func (tx *transaction) hasNewline() bool {
-	for _, op := range tx.ops {
-		if op.newline != "" && op.Post != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.newline != "" && op.Post != nil })
 }
 
 // restoreTime restores the transcript's mtime if its size shows that no other program has written since. An error is

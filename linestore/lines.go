@@ -2,8 +2,6 @@ package linestore
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"iter"
 	"slices"
 
@@ -85,10 +83,7 @@ func (t *transcript) image(op *lineOp) *change.Image {
 	return &change.Image{Data: bytes.Clone(t.text(s)), Mode: Mode}
 }
 
-func lineHash(line []byte) string {
-	sum := sha256.Sum256(line)
-	return hex.EncodeToString(sum[:8])
-}
+func lineHash(line []byte) string { return hash(line)[:16] }
 
 // A state classifies the content of a record.
 type state uint8

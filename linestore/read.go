@@ -55,7 +55,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	if err != nil {
 		return fmt.Errorf("looking at records: %w", err)
 	}
-	root, err := s.openRoot()
+	root, err := safedir.OpenRoot(s.id.Root)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -25,10 +24,7 @@ type copyName struct {
 	oldHash, newHash string
 }
 
-func hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 func (c copyName) String() string {
 	return fmt.Sprintf("%d-%s-%d-%s", c.oldSize, c.oldHash, c.newSize, c.newHash)

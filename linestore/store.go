@@ -68,8 +68,6 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 
-func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
-
 // A transaction is one change of a transcript in progress.
 type transaction struct {
 	*Store
@@ -106,7 +104,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 
 // open opens the folder of the transcript at a path, which the ops are on.
 func (s *Store) open(p string, ops []lineOp) (*transaction, error) {
-	root, err := s.openRoot()
+	root, err := safedir.OpenRoot(s.id.Root)
 	if err != nil {
 		return nil, err
 	}
