@@ -111,7 +111,7 @@ func (f *fixture) read(t *testing.T, what string) (found bool) {
 		return true
 	}
 	defer mustClose(t, j)
-	_, err = j.Verify()
+	_, err = j.Verify("")
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		t.Errorf("%s: Verify: %v", what, err)
 	}
@@ -146,7 +146,7 @@ func (f *fixture) write(t *testing.T, what string, found bool) {
 		_, err = j.Finish(e, change.Outcome{State: change.Committed})
 	}
 	if err == nil && !found {
-		_, err = j.Verify()
+		_, err = j.Verify("")
 	}
 	if err != nil && (!found || !errors.Is(err, ErrDamaged)) {
 		t.Errorf("%s: writing: %v", what, err)

@@ -293,7 +293,7 @@ func (w *workload) check(t *testing.T, dir string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("opening for reading: %w", err)
 	}
-	_, err = r.Verify()
+	_, err = r.Verify("")
 	mustClose(t, r)
 	if err != nil {
 		return fmt.Errorf("before recovery: %w", err)
@@ -306,7 +306,7 @@ func (w *workload) check(t *testing.T, dir string, o Options) error {
 	if _, err := os.Stat(filepath.Join(dir, tempName)); err == nil {
 		return errors.New(tempName + " is still there")
 	}
-	report, err := j.Verify()
+	report, err := j.Verify("")
 	if err != nil {
 		return err
 	}

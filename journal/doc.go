@@ -81,5 +81,5 @@
 // Verify.
 //
 // An older copy of the whole journal counts as undamaged. Only a head that was kept elsewhere reveals it, see
-// [Journal.VerifyHead].
+// [Journal.Verify].
 package journal

@@ -54,7 +54,7 @@ func export(t *testing.T, j *Journal, withBytes bool) []byte {
 func TestExport(t *testing.T) {
 	storetest.Long(t)
 	j := exportJournal(t, boltfile.ChunkSize+1)
-	whole, err := j.Verify()
+	whole, err := j.Verify("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func eachChange(v any, f func(what string)) {
 // TestExportRebuilt: a rebuilt chain is detected only with a head that was kept.
 func TestExportRebuilt(t *testing.T) {
 	j := exportJournal(t, 1)
-	kept, err := j.Verify()
+	kept, err := j.Verify("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,8 @@ func TestForget(t *testing.T) {
 	if ops, err := j.Ops(b); err != nil || string(ops[0].Pre.Data) != "shared" {
 		t.Errorf("Ops of the other entry = %v, %v", ops, err)
 	}
-	if r, err := j.VerifyHead(head); err != nil || r.Entries != 3 || r.Unfinished {
-		t.Errorf("VerifyHead = %+v, %v", r, err)
+	if r, err := j.Verify(head); err != nil || r.Entries != 3 || r.Unfinished {
+		t.Errorf("Verify = %+v, %v", r, err)
 	}
 	// A new entry can store the erased bytes again, and Forget can erase them again.
 	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: secret})
@@ -188,7 +188,7 @@ func TestGC(t *testing.T) {
 		if len(all) > 0 && all[0].Cause.Diagnoses == nil {
 			t.Error("GC removed the diagnoses")
 		}
-		if _, err := j.VerifyHead(head); err != nil {
+		if _, err := j.Verify(head); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -103,7 +103,7 @@ func mustClose(t testing.TB, j *Journal) {
 
 func mustVerify(t testing.TB, j *Journal) Report {
 	t.Helper()
-	r, err := j.Verify()
+	r, err := j.Verify("")
 	if err != nil {
 		t.Fatalf("Verify: %v", err)
 	}

@@ -169,7 +169,7 @@ func TestChangedWhileOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) {
+			if _, err := j.Verify(""); !errors.Is(err, ErrDamaged) {
 				t.Errorf("Verify: %v", err)
 			}
 			if _, err := j.Begin(newPlan(scanCause(), sampleOps()...)); !errors.Is(err, ErrDamaged) {

@@ -86,7 +86,7 @@ func checkChild(t *testing.T, what, dir string, begun, done int) {
 		return
 	}
 	defer mustClose(t, j)
-	r, err := j.Verify()
+	r, err := j.Verify("")
 	if err != nil || r.Unfinished {
 		t.Errorf("%s: %+v, %v", what, r, err)
 	}

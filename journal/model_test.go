@@ -187,7 +187,7 @@ func (m *model) compare(t *rapid.T, j *Journal) {
 			t.Fatalf("Ops: %v, -want +got\n%s", err, diff)
 		}
 	}
-	if r, err := j.Verify(); err != nil || r.Entries != len(m.entries) || r.Unfinished {
+	if r, err := j.Verify(""); err != nil || r.Entries != len(m.entries) || r.Unfinished {
 		t.Fatalf("Verify = %+v, %v", r, err)
 	}
 }

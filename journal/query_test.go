@@ -68,7 +68,7 @@ func TestListDamaged(t *testing.T) {
 				t.Errorf("event %d: List(%+v) = %v, %v, want every marked entry", seq, q, ids(es), err)
 			}
 		}
-		if _, err := r.Verify(); !errors.Is(err, ErrDamaged) {
+		if _, err := r.Verify(""); !errors.Is(err, ErrDamaged) {
 			t.Errorf("event %d: Verify returns %v", seq, err)
 		}
 		if _, err := Open(copied, Options{}); !errors.Is(err, ErrDamaged) {

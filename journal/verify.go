@@ -16,23 +16,18 @@ type Report struct {
 	Events  int
 	Images  int
 	Bytes   int64  // of the images, uncompressed
-	Head    string // hash of the newest event, for a later VerifyHead
+	Head    string // hash of the newest event, for a later Verify
 	// Unfinished means that a crash interrupted something, and that the file may hold bytes that
 	// should have been removed. The next Open for writing finishes it.
 	Unfinished bool
 }
 
-// Verify checks the whole journal: every page, every checksum, the chain of events, every derived
-// bucket, and the hash of every image that was not removed. The error wraps [ErrDamaged] and names
-// the first problem. Only VerifyHead detects a chain that was rebuilt together with its hashes.
-func (j *Journal) Verify() (Report, error) {
-	return j.VerifyHead("")
-}
-
-// VerifyHead is Verify, and also checks that head, the Head of an earlier Report, is in the chain.
-// If it is not, the error wraps errHead: entries were removed from the end of the chain, or it was
-// rebuilt. An empty head is not checked.
-func (j *Journal) VerifyHead(head string) (Report, error) {
+// Verify checks the whole journal: every page, every checksum, the chain of events, every derived bucket, and the hash of
+// every image that was not removed. The error wraps [ErrDamaged] and names the first problem.
+//
+// Unless head is "", the Head of an earlier Report, it must be in the chain. If it is not, the error wraps errHead:
+// entries were removed from the end of the chain, or it was rebuilt together with its hashes.
+func (j *Journal) Verify(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := newVerifier(j, head)

@@ -25,12 +25,12 @@ func TestVerifyHead(t *testing.T) {
 		heads = append(heads, mustVerify(t, j).Head)
 	}
 	for i, head := range heads {
-		if _, err := j.VerifyHead(strings.ToUpper(head) + "\n"); err != nil {
+		if _, err := j.Verify(strings.ToUpper(head) + "\n"); err != nil {
 			t.Errorf("head %d: %v", i, err)
 		}
 	}
 	for _, bad := range []string{"x", strings.Repeat("0", 64), heads[2][:60]} {
-		if _, err := j.VerifyHead(bad); !errors.Is(err, errHead) {
+		if _, err := j.Verify(bad); !errors.Is(err, errHead) {
 			t.Errorf("head %q: %v, want errHead", bad, err)
 		}
 	}
@@ -49,13 +49,13 @@ func TestVerifyHead(t *testing.T) {
 	}
 	j = mustOpen(t, dir, Options{})
 	mustVerify(t, j)
-	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
+	if _, err := j.Verify(head); !errors.Is(err, errHead) {
 		t.Errorf("removed tail: %v", err)
 	}
 	if again := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(9), Post: image("y")}); again.ID != e.ID {
 		t.Errorf("the next id is %s, want %s", again.ID, e.ID)
 	}
-	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
+	if _, err := j.Verify(head); !errors.Is(err, errHead) {
 		t.Errorf("rebuilt tail: %v", err)
 	}
 	mustClose(t, j)
@@ -64,7 +64,7 @@ func TestVerifyHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = mustOpen(t, dir, Options{ReadOnly: true})
-	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
+	if _, err := j.Verify(head); !errors.Is(err, errHead) {
 		t.Errorf("no journal: %v", err)
 	}
 }
@@ -96,7 +96,7 @@ func TestForgedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "has 3 chunks, want 2") {
+	if _, err := j.Verify(""); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "has 3 chunks, want 2") {
 		t.Errorf("Verify = %v, want a chunk too many", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestVerifyDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Verify(); !errors.Is(err, want) {
+		if _, err := j.Verify(""); !errors.Is(err, want) {
 			t.Errorf("the digest %q: Verify = %v, want %v", digest, err, want)
 		}
 	}
@@ -180,7 +180,7 @@ func TestForgedKeys(t *testing.T) {
 			if err := j.update("forge", func(w *writer) error { return c.forge(j, w) }); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+			if _, err := j.Verify(""); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Verify = %v, want %q", err, c.want)
 			}
 		})
@@ -284,7 +284,7 @@ func TestVerifyCancelled(t *testing.T) {
 	j := mustOpen(t, dir, Options{ReadOnly: true, Context: ctx})
 	mustVerify(t, j)
 	cancel()
-	if _, err := j.Verify(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrDamaged) {
+	if _, err := j.Verify(""); !errors.Is(err, context.Canceled) || errors.Is(err, ErrDamaged) {
 		t.Errorf("Verify() after the context = %v, want %v", err, context.Canceled)
 	}
 }

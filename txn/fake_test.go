@@ -129,7 +129,7 @@ func (f *fixture) recover(step func(string) error) error {
 func (f *fixture) entries() (es []change.Entry) {
 	f.t.Helper()
 	err := f.open(nil, func(j *journal.Journal, _ *fakeStore) (err error) {
-		if _, err = j.Verify(); err == nil {
+		if _, err = j.Verify(""); err == nil {
 			es, err = j.List(journal.Query{})
 		}
 		return err

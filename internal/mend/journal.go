@@ -235,12 +235,7 @@ func NameOf(q journal.Query) string {
 // Verify checks the whole journal. With the head that an earlier call returned, it also checks that the events up to
 // that head are unchanged.
 func (l *Journal) Verify(head string) (journal.Report, error) {
-	return readOf(l, func(j *journal.Journal) (journal.Report, error) {
-		if head != "" {
-			return j.VerifyHead(head)
-		}
-		return j.Verify()
-	})
+	return readOf(l, func(j *journal.Journal) (journal.Report, error) { return j.Verify(head) })
 }
 
 // Old returns the ids of the entries with images that GC may remove, newest first, see [journal.Journal.Old].

@@ -131,8 +131,8 @@ func TestOldJournalUndone(t *testing.T) {
 	if after, err := damage.Snapshot(root); err != nil || !maps.Equal(after, before) {
 		t.Errorf("the store differs after undo and redo: %v", err)
 	}
-	if r, err := j.VerifyHead(oldHead); err != nil || r.Entries != 7 {
-		t.Errorf("VerifyHead returns %+v, %v", r, err)
+	if r, err := j.Verify(oldHead); err != nil || r.Entries != 7 {
+		t.Errorf("Verify returns %+v, %v", r, err)
 	}
 	var out bytes.Buffer
 	if _, err := j.Export(t.Context(), &out, true); err != nil {

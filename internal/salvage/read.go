@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // Options configure how a database is read.
@@ -91,7 +92,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	}
 	whole := s.readSchema()
 	if s.header.UTF16 && len(s.schema) == 0 {
-		return nil, ErrUTF16
+		return nil, fail.New(fail.Unusable, "", "its text is not UTF-8") // no supported program uses UTF-16
 	}
 	if o.Known != nil {
 		if whole, err = s.addKnown(o.Known, whole); err != nil {
@@ -103,7 +104,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		objects[i] = r.Object
 	}
 	if len(objects) == 0 {
-		return nil, ErrNoTables
+		return nil, fail.New(fail.Unusable, "", "no table can be found in it")
 	}
 	db, missing, err := Create(path, s.header, s.pageSize, objects)
 	if err != nil {

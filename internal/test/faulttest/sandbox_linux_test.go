@@ -251,6 +251,6 @@ func (sb *sandbox) verify() error {
 	if err != nil {
 		return err
 	}
-	_, err = j.Verify()
+	_, err = j.Verify("")
 	return errors.Join(err, j.Close())
 }
