@@ -131,23 +131,13 @@ func (tx *transaction) keptPaths() (paths []string) {
 	return paths
 }
 
-// keptNames returns the names of all kept files, by prefix; none if they cannot be listed. The list is cached until a
-// file is added.
+// keptNames returns the names of all kept files that can be listed, by prefix. The list is cached until a file is added.
 func (tx *transaction) keptNames() map[string][]string {
 	if tx.kept != nil {
 		return tx.kept
 	}
 	tx.kept = map[string][]string{}
-	d, err := tx.root.Sub(stage.Kept)
-	if err != nil {
-		return tx.kept
-	}
-	defer d.Close()
-	names, err := d.Names()
-	if err != nil {
-		return tx.kept
-	}
-	slices.Sort(names)
+	names, _ := listNames(tx.root, stage.Kept)
 	for _, name := range names {
 		number := strings.LastIndexByte(strings.TrimSuffix(name, keptSuffix), '.')
 		tx.kept[name[:number+1]] = append(tx.kept[name[:number+1]], name)

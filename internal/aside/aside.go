@@ -250,15 +250,7 @@ func (a *Area) folder(p string) (*safedir.Dir, error) {
 // Discard removes the empty folders of a change, and files that killed processes have built.
 func (a *Area) Discard() error {
 	err := a.SweepBuilt()
-	own, errOwn := a.Open(a.OwnerDir())
-	if errors.Is(errOwn, fs.ErrNotExist) {
-		return errors.Join(err, a.RemoveEmpty(stage.Dir))
-	}
-	if errOwn != nil {
-		return errors.Join(err, errOwn)
-	}
-	defer own.Close()
-	names, errNames := own.Names()
+	names, errNames := a.Names(a.OwnerDir())
 	err = errors.Join(err, errNames)
 	for _, name := range names {
 		if strings.HasPrefix(name, setPrefix) {

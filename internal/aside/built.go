@@ -181,15 +181,7 @@ func (a *Area) Keeps(o change.OpInfo) bool {
 
 // Find returns the places where any owner keeps that name.
 func (a *Area) Find(name string) (found []Place, err error) {
-	d, err := a.Open(stage.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	owners, err := d.Names()
+	owners, err := a.Names(stage.Dir)
 	for _, owner := range owners {
 		p := Place{stage.Dir + "/" + owner, name}
 		if exists, errOne := a.exists(p); errOne == nil && exists && owner != builder {

@@ -84,6 +84,21 @@ func (a *Area) Open(p string) (*safedir.Dir, error) {
 	return d, err
 }
 
+// Names returns the sorted names in mend's own folder at p; none if it does not exist.
+func (a *Area) Names(p string) ([]string, error) {
+	d, err := a.Open(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Names()
+	slices.Sort(names)
+	return names, err
+}
+
 // Make opens the folder at p, one of mend's own, and makes the missing folders of the path.
 func (a *Area) Make(p string) (*safedir.Dir, error) {
 	at, err := a.Root.Sub(".")
@@ -212,26 +227,17 @@ func (a *Area) SetRights(f *os.File, file File) error {
 // Clean removes the leftovers of earlier changes of the owner, except the folders of undecided changes. isStage reports
 // whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
-	owner, err := a.Open(a.OwnerDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return a.RemoveEmpty(Dir) // a crash may have left only the outer folder
-	}
+	names, err := a.Names(a.OwnerDir())
 	if err != nil {
 		return err
 	}
-	defer owner.Close()
-	names, err := owner.Names()
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
 	for _, name := range names {
 		base, _, _ := strings.Cut(name, ".") // an unfinished folder belongs to the same change
 		if isStage(base) && !slices.Contains(undecided, a.OwnerDir()+"/"+base) {
 			err = errors.Join(err, remove(a.OwnerDir()+"/"+name))
 		}
 	}
-	return errors.Join(err, a.RemoveEmpty(a.OwnerDir()))
+	return errors.Join(err, a.RemoveEmpty(a.OwnerDir())) // a crash may have left only empty folders
 }
 
 // Empty calls remove for each name in mend's own folder at p, in order, and then removes the folder and its parents, if
