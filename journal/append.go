@@ -320,7 +320,7 @@ func (b *batch) drop() error {
 	if !b.staged || b.j.file.Fatal != nil {
 		return nil
 	}
-	return b.j.file.CleanUp(b.j.cleanUpStaging)
+	return b.j.cleanUpStaging()
 }
 
 // ops adds the images of the ops, and the lists of infos. It returns the hashes of the lists.

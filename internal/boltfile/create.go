@@ -39,10 +39,7 @@ func (f *File) create() error {
 // makeTemp creates the temporary file, calls fill to write to it, and closes it when everything is
 // durable. On an error the file is removed.
 func (f *File) makeTemp(fill func(*bolt.DB) error) error {
-	if err := f.opts.Step("make " + f.temp()); err != nil {
-		return err
-	}
-	if err := f.dropTemp(); err != nil {
+	if err := f.dropTemp("make " + f.temp()); err != nil {
 		return err
 	}
 	err := recoverPanics(f.spec.Damaged, func() error {
@@ -66,7 +63,7 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 		err = f.opts.Step("made " + f.temp())
 	}
 	if err != nil {
-		return errors.Join(err, f.CleanUp(f.dropTemp))
+		return errors.Join(err, f.dropTemp("clean up"))
 	}
 	return nil
 }
@@ -79,7 +76,7 @@ func (f *File) installTemp() error {
 		err = os.Rename(f.path(f.temp()), f.Path())
 	}
 	if err != nil {
-		return errors.Join(err, f.CleanUp(f.dropTemp))
+		return errors.Join(err, f.dropTemp("clean up"))
 	}
 	if err := f.opts.Step("sync folder"); err != nil {
 		return err
@@ -87,9 +84,12 @@ func (f *File) installTemp() error {
 	return ownfile.SyncDir(f.dir)
 }
 
-// dropTemp removes the file of an interrupted creation or compaction. It may hold text that should
-// have been forgotten.
-func (f *File) dropTemp() error {
+// dropTemp removes the file of an interrupted creation or compaction, which may hold text that should have been
+// forgotten. step is the name of the call for the hook.
+func (f *File) dropTemp(step string) error {
+	if err := f.opts.Step(step); err != nil {
+		return err
+	}
 	if err := os.Remove(f.path(f.temp())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f *File) Compact(ctx context.Context, omit ...string) error {
 		err = f.compareTemp()
 	}
 	if err != nil {
-		return fmt.Errorf("rewriting it: %w", errors.Join(err, f.CleanUp(f.dropTemp)))
+		return fmt.Errorf("rewriting it: %w", errors.Join(err, f.dropTemp("clean up")))
 	}
 	// Windows does not rename over an open file.
 	if err := f.opts.Step("close " + f.spec.Name); err != nil {

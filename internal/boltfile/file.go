@@ -3,7 +3,6 @@ package boltfile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -178,10 +177,7 @@ func (f *File) openWriter() error {
 	if err := f.verifyChanged(stamp); err != nil {
 		return err
 	}
-	if err := f.opts.Step("drop " + f.temp()); err != nil {
-		return err
-	}
-	if err := f.dropTemp(); err != nil { // not earlier, because it may be the only undamaged copy
+	if err := f.dropTemp("drop " + f.temp()); err != nil { // not earlier, because it may be the only undamaged copy
 		return err
 	}
 	if _, isNew, err := f.Mark(MarkNew); err != nil || !isNew {
@@ -290,14 +286,6 @@ func (f *File) CheckReadable() error {
 // Mark returns the value of a mark, and whether it is set.
 func (f *File) Mark(name string) ([]byte, bool, error) { return f.Snap.Get(Meta, []byte(name)) }
 
-// CleanUp calls remove to clean up after an error.
-func (f *File) CleanUp(remove func() error) error {
-	if err := f.opts.Step("clean up"); err != nil {
-		return err
-	}
-	return remove()
-}
-
 // Sync makes the writes durable that a killed process may have left in memory.
 func (f *File) Sync() error {
 	if err := f.opts.Step("sync"); err != nil {
@@ -312,8 +300,4 @@ func (f *File) BoltFile() *os.File { return f.boltFile }
 // Raw calls bbolt, which checks nothing, guarded as in Update. For tests.
 func (f *File) Raw(call func(*bolt.DB) error) error {
 	return f.guard(func() error { return call(f.db) })
-}
-
-func (f *File) damageError(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", f.spec.Damaged, fmt.Sprintf(format, args...))
 }

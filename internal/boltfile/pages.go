@@ -500,7 +500,6 @@ func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 	return err
 }
 
-// checkNoBucket returns an error if the item's value is a bucket.
 func (it Item) checkNoBucket() error {
 	if it.isBucket {
 		return it.src.r.damageError("it has a bucket %q", it.Key)

@@ -170,7 +170,7 @@ type Tx struct {
 // open after a rename needs.
 func (w *Tx) run(fn func(*Tx) error) error {
 	if id := uint64(w.tx.ID()); id != w.snap.txid+1 {
-		return w.f.damageError("transaction %d follows %d: another program writes this file", id, w.snap.txid)
+		return w.snap.damageError("transaction %d follows %d: another program writes this file", id, w.snap.txid)
 	}
 	if _, ok, err := w.snap.Get(Meta, []byte(MarkNew)); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (w *Tx) bucket(name string, key []byte) (*bolt.Bucket, error) {
 	}
 	b := w.tx.Bucket([]byte(name))
 	if b == nil {
-		return nil, w.f.damageError("it has no bucket %s", name)
+		return nil, fmt.Errorf("%w: it has no bucket %s", w.f.spec.Damaged, name)
 	}
 	return b, nil
 }
