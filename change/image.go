@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"unique"
 )
 
 // An Image is the content of a record: its exact bytes and, for a file or a folder, its mode. A nil
@@ -120,7 +121,7 @@ func RowOf(ref Ref, i *Image) (Record, error) {
 	}
 	names, values := make([]string, 0, min(n, 64)), make([]byte, 0, len(d.Rest))
 	for ; n > 0 && !d.Failed; n-- {
-		names = append(names, columnName(d.text()))
+		names = append(names, unique.Make(string(d.text())).Value()) // equal names share their memory
 		values = AppendValue(values, d.class(), d.text())
 	}
 	r.Cols = EncodedCols(&names, values)
@@ -128,16 +129,6 @@ func RowOf(ref Ref, i *Image) (Record, error) {
 		return Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}
 	return r, nil
-}
-
-// columnName returns a name. Common names are constants, which saves memory.
-func columnName(b []byte) string {
-	for _, name := range [...]string{"id", "message_id", "session_id", "time_created", "time_updated"} {
-		if string(b) == name {
-			return name
-		}
-	}
-	return string(b)
 }
 
 func (d *Decoder) class() Class {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -65,7 +66,6 @@ func (l *rowList) name() string { return rowsPrefix + l.sum[:16] }
 
 const rowsPrefix = "rows-"
 
-// rowListOf decodes an image.
 func rowListOf(i *change.Image) (l rowList, err error) {
 	text, ok := strings.CutPrefix(string(i.Data), archiveVersion)
 	n := 0
@@ -210,7 +210,7 @@ func readArchive(r io.Reader, begin func(table string, cols []string) error, eac
 			l.size, l.sum = int64(count), hex.EncodeToString(sum.Sum(nil))
 			return l, nil
 		default:
-			a.fail(errArchive)
+			a.err = cmp.Or(a.err, errArchive)
 		}
 	}
 	return l, errors.Join(errArchive, a.err)
@@ -222,17 +222,9 @@ type archiveReader struct {
 	err error
 }
 
-func (a *archiveReader) fail(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
-
 func (a *archiveReader) byte() byte {
 	c, err := a.b.ReadByte()
-	if err != nil {
-		a.fail(err)
-	}
+	a.err = cmp.Or(a.err, err)
 	return c
 }
 
@@ -241,8 +233,7 @@ func (a *archiveReader) uvarint() int {
 	if err == nil && n > maxValue {
 		err = errArchive
 	}
-	if err != nil {
-		a.fail(err)
+	if a.err = cmp.Or(a.err, err); a.err != nil {
 		return 0
 	}
 	return int(n)
@@ -258,15 +249,11 @@ func (a *archiveReader) bytes(buf []byte, n int) []byte {
 	}
 	if n <= cap(buf) {
 		buf = buf[:n]
-		if _, err := io.ReadFull(a.b, buf); err != nil {
-			a.fail(err)
-		}
+		_, a.err = io.ReadFull(a.b, buf)
 		return buf
 	}
 	b := bytes.NewBuffer(slices.Grow(buf[:0], min(n, 1<<20)))
-	if _, err := io.CopyN(b, a.b, int64(n)); err != nil {
-		a.fail(err)
-	}
+	_, a.err = io.CopyN(b, a.b, int64(n))
 	return b.Bytes()
 }
 

@@ -17,13 +17,10 @@ import (
 // error of the system.
 func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
 	var cols []change.Col
-	err := s.View(ctx, func(c *Conn) error {
-		t := c.Table(kind)
-		if t == nil {
-			return nil
+	err := s.View(ctx, func(c *Conn) (err error) {
+		if t := c.Table(kind); t != nil {
+			cols, err = c.defaults(t)
 		}
-		var err error
-		cols, err = c.defaults(t)
 		return err
 	})
 	if err != nil {

@@ -58,20 +58,14 @@ func (s *Store) schemaOf(c *Conn) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	seen := s.schema
-	s.mu.Unlock()
-	if seen != nil && seen.source == source[0] {
+	if seen := s.schema.Load(); seen != nil && seen.source == source[0] {
 		return seen, nil
 	}
 	sc, err := c.readSchema(source[0], s.specs, s.opt.MaxRecord)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.schema.Store(sc)
 	}
-	s.mu.Lock()
-	s.schema = sc
-	s.mu.Unlock()
-	return sc, nil
+	return sc, err
 }
 
 func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schema, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mend/change"
@@ -67,8 +68,9 @@ type Store struct {
 	// look names the other processes that have the database open.
 	look func(ctx context.Context, path string) (holders []string, err error)
 
+	schema atomic.Pointer[schema] // cache: the schema that was read last
+
 	mu      sync.Mutex
-	schema  *schema // cache: the schema that was read last
 	idle    []idleConn
 	idleEnd *time.Timer
 }

@@ -122,10 +122,7 @@ func (a *Area) files(ctx context.Context, p Place) (*fileSet, error) {
 }
 
 // Sums caches the hashes of files that were read whole.
-type Sums struct {
-	mu  sync.Mutex
-	all map[fileState]string
-}
+type Sums struct{ all sync.Map } // the hash of a file, by its fileState
 
 // A fileState changes with every write of a file.
 type fileState struct {
@@ -150,12 +147,9 @@ func (a *Area) sum(ctx context.Context, p Place, again bool) (x fileSum, err err
 	}
 	defer f.Close()
 	state := fileState{e.Dev, e.Ino, e.Size, e.Mtime}
-	a.sums.mu.Lock()
-	sum, known := a.sums.all[state]
-	a.sums.mu.Unlock()
 	x.size = e.Size
-	if known && !again {
-		x.sum = sum
+	if sum, known := a.sums.all.Load(state); known && !again {
+		x.sum = sum.(string)
 		return x, nil
 	}
 	h := sha256.New()
@@ -163,12 +157,7 @@ func (a *Area) sum(ctx context.Context, p Place, again bool) (x fileSum, err err
 		return x, err
 	}
 	x.sum = hex.EncodeToString(h.Sum(nil))
-	a.sums.mu.Lock()
-	defer a.sums.mu.Unlock()
-	if a.sums.all == nil {
-		a.sums.all = map[fileState]string{}
-	}
-	a.sums.all[state] = x.sum
+	a.sums.all.Store(state, x.sum)
 	return x, nil
 }
 
