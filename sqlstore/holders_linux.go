@@ -75,12 +75,7 @@ func lockHolders(_ context.Context, path string) (who []string, err error) {
 	if held, err := isLocked(path + "-shm"); err != nil || !held {
 		return nil, err
 	}
-	info, err := os.Stat(path + "-shm")
-	if err != nil {
-		return nil, err
-	}
-	_, ino := inodeOf(info)
-	locking, err := processes.Locking(ino, shmDMS)
+	locking, err := lockingProcesses(path + "-shm")
 	for _, p := range locking {
 		if name := processName(p); !slices.Contains(who, name) {
 			who = append(who, name)
@@ -90,6 +85,16 @@ func lockHolders(_ context.Context, path string) (who []string, err error) {
 		who = []string{"another process"}
 	}
 	return who, nil
+}
+
+// lockingProcesses returns the processes that hold a connection's lock on the -shm at path.
+func lockingProcesses(path string) ([]processes.Process, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	_, ino := inodeOf(info)
+	return processes.Locking(ino, shmDMS)
 }
 
 // processName returns the name and the number of a process, for a message.
@@ -127,4 +132,43 @@ func lockDatabase(path string) (unlock func(), err error) {
 		return nil, fail.New(fail.Refused, endProgram, "another program has locked the database")
 	}
 	return func() { _ = f.Close() }, nil
+}
+
+// FindsHolders reports whether [Store.Held] finds every process that has the database open. It does not see the locks of
+// other machines, as on a network file system.
+func (s *Store) FindsHolders() bool {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(s.id.Root), &st); err != nil {
+		return false
+	}
+	switch uint32(st.Type) { //nolint:gosec // a number of 32 bits, of a type that differs between processors
+	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.V9FS_MAGIC, unix.FUSE_SUPER_MAGIC, unix.CEPH_SUPER_MAGIC, unix.AFS_SUPER_MAGIC:
+		return false
+	}
+	return true
+}
+
+// oldestHolder returns the start time of the oldest process that holds a connection's lock on the -shm at path; the
+// beginning of 1970 if one of them is unknown.
+func oldestHolder(path string) time.Time {
+	unknown := time.Unix(0, 0)
+	locking, err := lockingProcesses(path)
+	if err != nil {
+		return unknown
+	}
+	var since time.Time
+	for _, p := range locking {
+		started, err := p.StartTime()
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && p != 0: // it has ended since
+		case err != nil:
+			return unknown
+		case since.IsZero() || started.Before(since):
+			since = started
+		}
+	}
+	if since.IsZero() {
+		return unknown
+	}
+	return since
 }

@@ -2,7 +2,10 @@
 
 package sqlstore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // patience exceeds the time for which a process of mend keeps an idle connection open.
 const patience = 2 * idleTime
@@ -29,3 +32,9 @@ func lockHolders(_ context.Context, path string) ([]string, error) {
 
 // lockDatabase does nothing: this system's locks belong to a process, not to an open file.
 func lockDatabase(string) (unlock func(), err error) { return func() {}, nil }
+
+// FindsHolders returns false: this system does not name the processes.
+func (*Store) FindsHolders() bool { return false }
+
+// oldestHolder returns the beginning of 1970: this system does not name the processes.
+func oldestHolder(string) time.Time { return time.Unix(0, 0) }

@@ -38,7 +38,7 @@ var agentRows = map[string]agentRow{
 		},
 	},
 	"kilo": { // stores as OpenCode does
-		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "sqlstore/held.go",
+		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "sqlstore/holders.go",
 		fixture: func(dir string) (string, error) {
 			if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
 				return "", err
