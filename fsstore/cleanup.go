@@ -61,11 +61,6 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	return ours, !ours, nil
 }
 
-// removeStage removes the files of a failed Prepare, or only the owner's empty folder if that is all there is.
-func (tx *transaction) removeStage() error {
-	return tx.cleanStage(tx.stagePath + stage.Unfinished)
-}
-
 // Discard removes the files that Prepare left: the staged files that hold a Pre or a Post of st,
 // and then the empty folders. With the zero Staged it removes the staged files of all changes of
 // this owner; all of them must be decided.

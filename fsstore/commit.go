@@ -49,7 +49,6 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
 }
 
-// apply carries out one op.
 func (tx *transaction) apply(op fileOp) error {
 	switch {
 	case !op.isFolder():

@@ -45,7 +45,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 		return st, err
 	}
 	if err := tx.stageAll(ctx); err != nil {
-		return st, errors.Join(err, tx.removeStage())
+		return st, errors.Join(err, tx.cleanStage(tx.stagePath+stage.Unfinished))
 	}
 	st = change.Staged{Store: s.id, Dir: tx.stagePath, Ops: make([]change.Op, 0, len(tx.ops))}
 	for _, op := range tx.ops {

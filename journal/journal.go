@@ -191,7 +191,6 @@ func (j *Journal) tolerate(damage error) error {
 	return nil
 }
 
-// readIdentity reads format and id.
 func (j *Journal) readIdentity() error {
 	v, ok, err := j.snap().Get(bucketMeta, []byte(keyFormat))
 	if err != nil {
@@ -234,7 +233,6 @@ func (j *Journal) checkTotals() error {
 // A snapshot is the state of the journal after one transaction.
 type snapshot struct{ *boltfile.Snapshot }
 
-// event reads an event.
 func (s snapshot) event(seq uint64) (*event, error) {
 	v, ok, err := s.Get(bucketEvents, boltfile.U64(seq))
 	if err != nil {
@@ -254,7 +252,6 @@ type head struct {
 	begun, pending uint64 // entries
 }
 
-// head reads the newest event.
 func (s snapshot) head() (head, error) {
 	it, ok, err := s.Last(bucketEvents)
 	if err != nil || !ok {

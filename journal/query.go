@@ -300,7 +300,6 @@ func (j *Journal) resolveID(prefix string) (uint64, error) {
 	return 0, &AmbiguousError{Prefix: prefix, IDs: ids}
 }
 
-// stateOf reads the current state of an entry.
 func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 	if err := j.file.CheckReadable(); err != nil {
 		return nil, err

@@ -190,7 +190,6 @@ func (x *importer) event(raw []byte) error {
 	return nil
 }
 
-// ops adds a list of ops.
 func (x *importer) ops(raw []byte) error {
 	line, err := parse[exportedOps](raw)
 	if err != nil {

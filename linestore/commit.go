@@ -148,7 +148,6 @@ func (tx *transaction) restoreTime(mtime, size int64) {
 	}
 }
 
-// commitReplace exchanges the transcript with the staged one.
 func (tx *transaction) commitReplace(folder string) (change.Outcome, error) {
 	d, staged, err := tx.openStaged(folder)
 	if err != nil {

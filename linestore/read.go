@@ -74,7 +74,6 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// readTranscript reads the records of one transcript into images.
 func (s *Store) readTranscript(p string, ops []lineOp, images map[change.Ref]*change.Image) error {
 	tx, err := s.open(p, ops)
 	if err != nil {

@@ -54,7 +54,6 @@ func (tx *transaction) settleExchange(folder string) error {
 	return tx.finishExchange(d, staged)
 }
 
-// settleByContent decides by the content of the records.
 func (tx *transaction) settleByContent() (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {

@@ -193,7 +193,6 @@ func (tx *transaction) targetHas(tail []byte) bool {
 	return err == nil && contains(e.Data, tail)
 }
 
-// keep moves a staged file to the kept files.
 func (tx *transaction) keep(d *safedir.Dir, name string) error {
 	prefix := path.Base(d.Path) + "-" + name[:min(len(name), 40)] + "."
 	at, err := tx.own.Keep(d, name, prefix, ".jsonl", name)

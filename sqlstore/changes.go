@@ -132,7 +132,6 @@ func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value)
 	return known && changes.rows[i].postImage != nil, known
 }
 
-// contains reports whether the plan changes the row.
 func (changes *rowChanges) contains(t *Table, id string) bool {
 	if changes == nil {
 		return false

@@ -16,7 +16,6 @@ type foreignKey struct {
 	cascades               bool     // SQLite deletes the children's rows with their parent's row
 }
 
-// readForeignKeys reads the foreign keys of all tables.
 func (c *Conn) readForeignKeys(sc *schema) error {
 	var links []foreignKey
 	const all = `SELECT m.name, f."table", f."from", f."to", f.seq, f.on_delete FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f

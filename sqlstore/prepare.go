@@ -28,7 +28,6 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, nil
 }
 
-// check does Prepare's checks of rows.
 func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 	return s.checkedView(ctx, func(c *Conn) error {
 		if err := s.opt.Check(c); err != nil {

@@ -70,7 +70,6 @@ func (s *Store) alone(ctx context.Context, f func(c *Conn) error) error {
 	})
 }
 
-// reclaim carries out [Store.Reclaim].
 func (s *Store) reclaim(c *Conn) (err error) {
 	if err := s.truncateLog(c); err != nil {
 		return err

@@ -141,7 +141,6 @@ func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowL
 	return a.rowList, rows, err
 }
 
-// archiveRows writes the rows of one table.
 func (c *Conn) archiveRows(ctx context.Context, a *archiveWriter, sel selection, r ArchiveRequest) error {
 	t, err := c.rowTable(sel.table, nil)
 	if err != nil {
