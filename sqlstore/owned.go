@@ -48,7 +48,7 @@ func (s *Store) File() aside.DatabaseFile {
 
 // NewUnopened returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
 func NewUnopened(path string, step func(string) error) *Store {
-	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
+	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}, look: currentHolders}
 	s.opt.setDefaults()
 	return s
 }
