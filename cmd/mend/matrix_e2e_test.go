@@ -18,7 +18,7 @@ const agentsPerVersion = 2
 
 // TestMatrix: for each damage and version, mend scan reports broken if and only if the real program fails, with the
 // same rule. After mend fix the real program answers. After mend undo the store is identical, and the real program
-// fails as before.
+// fails as before. A short run has [damage.Everyday], and of 1.2.27 three of them and what differs from 1.18.33.
 func TestMatrix(t *testing.T) {
 	m := cellTable{title: "damage", columns: damage.Versions[:]}
 	for _, c := range damage.Table {
@@ -30,7 +30,8 @@ func TestMatrix(t *testing.T) {
 				t.Parallel()
 				w := newAgentPool(t, i, agentsPerVersion)
 				for _, c := range damage.Table {
-					if !testing.Short() || damage.Everyday(c.Name) {
+					again := i == 1 && c.Want[1] == c.Want[2] && !slices.Contains([]string{"none", "empty answer", "tool running"}, c.Name)
+					if !testing.Short() || damage.Everyday(c.Name) && !again {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							run := w.run
