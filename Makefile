@@ -21,7 +21,7 @@ night:
 	@echo "make night SEED=$(SEED)"
 	MEND_SWEEP=all go test -timeout 180m ./...
 	go test -timeout 60m -run Propert ./agent/opencode/diagnose ./agent/opencode/render ./internal/mend -rapid.seed $(SEED) -rapid.checks 1000
-	$(MAKE) faults real dist-test e2e-all e2e-claude e2e-codex e2e-kilo e2e-live e2e-providers mutants
+	$(MAKE) race faults real dist-test e2e-all e2e-claude e2e-codex e2e-kilo e2e-live e2e-providers mutants
 
 mutants: # one operator changed at a time in the core, with gremlins: at least 85 % are noticed by the tests of its package. Takes a night
 	go run ./internal/test/mutants -time $(MUTANTS)
@@ -29,8 +29,8 @@ mutants: # one operator changed at a time in the core, with gremlins: at least 8
 real: # 139 real conversations, scanned, repaired and undone: prints the verdicts that differ from the golden file
 	go test -count=1 -v ./internal/test/real
 
-race: # the packages that start goroutines, without long tests; of the command only the tests that do. The race detector needs cgo, the program does not
-	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+race: # the packages that start goroutines, without long tests; of the command only the tests that do. The agents start none, and internal/mend calls them from several. The race detector needs cgo, the program does not
+	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./fsstore ./sqlstore ./journal
 	CGO_ENABLED=1 go test -race -short -run 'UI|Watch|Hook|Plugin|Ask|Signal|Slow|Pager|Picker|Terminal|Keep' ./cmd/mend ./cmd/mend/internal/inspect
 
 lint:
@@ -67,7 +67,7 @@ fuzz-keep: # adds the newest inputs that this machine found, which are the harde
 	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/$$(go list -m)/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
-faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every sixtieth
+faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every sixtieth, and on disks of a fourth of the sizes
 	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest
 
 faults-table: # the same, and the table in testdata/found.md
