@@ -96,15 +96,9 @@ func mtimes(ops []change.Op) []int64 {
 	return all
 }
 
-// An indexKey is a key in a derived bucket that an event adds. Its value is empty.
-type indexKey struct {
-	bucket string
-	key    []byte
-}
-
-// indexKeys returns the keys that event seq adds to the buckets "bysession" and "entries". begin is the begin event of
-// the entry of a begin or finish event.
-func indexKeys(seq uint64, ev, begin *event) (keys []indexKey) {
+// indexKeys returns the keys, with empty values, that event seq adds to the buckets "bysession" and "entries". begin is
+// the begin event of the entry of a begin or finish event.
+func indexKeys(seq uint64, ev, begin *event) (keys []boltfile.Value) {
 	var entries []uint64
 	switch ev.Kind {
 	case kindBegin, kindFinish:
@@ -115,11 +109,11 @@ func indexKeys(seq uint64, ev, begin *event) (keys []indexKey) {
 		entries = ev.erasedEntries()
 	}
 	if ev.Kind == kindBegin {
-		keys = append(keys, indexKey{bucketBySession, boltfile.SessionKey(string(ev.Begin.Session), ev.Entry)})
+		keys = append(keys, boltfile.Value{Bucket: bucketBySession, Key: boltfile.SessionKey(string(ev.Begin.Session), ev.Entry)})
 	}
 	slices.Sort(entries)
 	for _, entry := range slices.Compact(entries) {
-		keys = append(keys, indexKey{bucketEntries, boltfile.U64(entry, seq)})
+		keys = append(keys, boltfile.Value{Bucket: bucketEntries, Key: boltfile.U64(entry, seq)})
 	}
 	return keys
 }
@@ -235,12 +229,7 @@ func (w *writer) event(j *Journal, ev, begin *event) error {
 		return err
 	}
 	w.head = head{seq: seq, hash: sum, begun: ev.Begun, pending: ev.Pending}
-	for _, k := range indexKeys(seq, ev, begin) {
-		if err := w.Put(k.bucket, k.key, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.PutAll(indexKeys(seq, ev, begin))
 }
 
 // A batch collects the blobs and references of one entry, and writes them in transactions of bounded size. All

@@ -157,8 +157,8 @@ func (v *verifier) apply(seq uint64, ev *event) error {
 		return err
 	}
 	for _, k := range indexKeys(seq, ev, begin) {
-		v.wantKeys[k.bucket]++
-		if err := v.requireKey(k.bucket, k.key); err != nil {
+		v.wantKeys[k.Bucket]++
+		if err := v.requireKey(k.Bucket, k.Key); err != nil {
 			return err
 		}
 	}

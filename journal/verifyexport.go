@@ -185,7 +185,7 @@ func (x *importer) event(raw []byte) error {
 		return err
 	}
 	for _, k := range indexKeys(line.Event, ev, begin) {
-		x.put(k.bucket, k.key, nil)
+		x.put(k.Bucket, k.Key, nil)
 	}
 	return nil
 }

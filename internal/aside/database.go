@@ -94,7 +94,7 @@ func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(pat
 // Stage first moves the content of a sound database's -wal into the file, so that no crash separates the two; the
 // change then expects the file with that content.
 func (x *database) Stage(ctx context.Context, st *change.Staged) (err error) {
-	if x.pre != nil && x.pre.hasWAL() {
+	if x.pre != nil && len(x.pre.files) > 1 { // it has a -wal
 		if x.op.Pre, err = x.checkpoint(ctx); err == nil {
 			x.pre, err = setOf(x.op.Pre)
 		}

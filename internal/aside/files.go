@@ -79,8 +79,6 @@ func setOf(i *change.Image) (*fileSet, error) {
 // name returns the name of the folder where the set is kept.
 func (f *fileSet) name() string { return setName(sha256.Sum256(f.image().Data)) }
 
-func (f *fileSet) hasWAL() bool { return len(f.files) > 1 }
-
 // setPrefix begins the name of a folder with a database's kept files.
 const setPrefix = "db-"
 

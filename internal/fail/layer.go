@@ -70,10 +70,9 @@ func layerFailure(err error) (Code, string, bool) {
 }
 
 func conflictHint(e *change.ConflictError) string {
-	const nothing = "nothing was changed"
 	hint := ". To undo only what is unchanged: --only ID. To overwrite the newer changes, which the journal keeps: --force"
 	if len(e.Conflicts) > 0 && len(e.Conflicts[0].Later) > 0 {
 		hint = ". Undo the later change first: mend undo " + e.Conflicts[0].Later[0] + hint
 	}
-	return nothing + hint
+	return "nothing was changed" + hint
 }

@@ -238,9 +238,10 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 			removed = append(removed, s)
 		}
 	}
-	var keys []key
+	var keys []boltfile.Value
 	for _, s := range removed {
-		keys = append(keys, key{bucketStates, boltfile.U64(s.seq)}, key{bucketSessions, boltfile.SessionKey(s.Session, s.seq)})
+		keys = append(keys, boltfile.Value{Bucket: bucketStates, Key: boltfile.U64(s.seq)},
+			boltfile.Value{Bucket: bucketSessions, Key: boltfile.SessionKey(s.Session, s.seq)})
 	}
 	if err := k.delete(ctx, keys); err != nil {
 		return freed, err
@@ -251,7 +252,7 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 		if h, err := hashOf(it.Key); err != nil || counts.uses[h] > 0 {
 			return err
 		}
-		keys = append(keys, key{bucketBlobs, bytes.Clone(it.Key)})
+		keys = append(keys, boltfile.Value{Bucket: bucketBlobs, Key: bytes.Clone(it.Key)})
 		freed.Bytes += it.Size()
 		return nil
 	})
@@ -268,21 +269,15 @@ func (k *Keep) remove(ctx context.Context, removed, kept []State, maxBytes int64
 	return freed, k.file.Compact(ctx)
 }
 
-// A key is a key of a bucket.
-type key struct {
-	bucket string
-	key    []byte
-}
-
-// delete deletes keys. A state has two adjacent keys, which are deleted in one transaction: maxDeleted is even.
-func (k *Keep) delete(ctx context.Context, keys []key) error {
+// delete deletes keys; they have no values. A state has two adjacent keys, which are deleted in one transaction: maxDeleted is even.
+func (k *Keep) delete(ctx context.Context, keys []boltfile.Value) error {
 	for batch := range slices.Chunk(keys, maxDeleted) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := k.file.Update("forget", func(w *boltfile.Tx) (err error) {
 			for _, x := range batch {
-				err = errors.Join(err, w.Del(x.bucket, x.key))
+				err = errors.Join(err, w.Del(x.Bucket, x.Key))
 			}
 			return err
 		})
