@@ -194,7 +194,7 @@ func (m *model) compare(t *rapid.T, j *Journal) {
 
 // TestModel: after random calls in any order the journal has the entries of the model.
 func TestModel(t *testing.T) {
-	storetest.SampleChecks(t, "20")
+	storetest.SampleChecks(t, "10")
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := storetest.FastDir(t)
 		defer os.RemoveAll(dir)

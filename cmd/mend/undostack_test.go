@@ -22,7 +22,7 @@ import (
 // the store has its original state. The model is a stack. MEND_UNDO_SEEDS is the number of random sequences, and
 // MEND_UNDO_SEED selects one of them.
 func TestUndoStack(t *testing.T) {
-	seeds := storetest.Count(10_000, 12)
+	seeds := storetest.Count(10_000, 8)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
 		seeds = n
 	}

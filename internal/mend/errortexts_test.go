@@ -114,7 +114,7 @@ func TestErrorTexts(t *testing.T) {
 		"a reply":    func(s string) string { return "I get this since yesterday:\n\n" + s + "\n\nWhat can I do?" },
 		"cut":        func(s string) string { return string([]rune(s)[:min(len([]rune(s)), 200)]) + "…" },
 	}
-	for width := 36; width <= 120; width += storetest.Count(1, 36) {
+	for width := 36; width <= 120; width += storetest.Count(1, 84) {
 		forms[fmt.Sprintf("terminal of %d columns", width)] = func(s string) string { return hardWrap(s, width, "", "") }
 		forms[fmt.Sprintf("box of %d columns", width)] = func(s string) string { return hardWrap(s, width-4, "│ ", " │") }
 		forms[fmt.Sprintf("program of %d columns", width)] = func(s string) string { return wordWrap(s, width) }

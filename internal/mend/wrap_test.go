@@ -9,13 +9,17 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
 // TestMessagesMadeAndRenamed: in every generation, a repair that renames or creates messages leaves no finding of its
-// class, and its undo restores the identical store.
+// class, and its undo restores the identical store. A plain run has one of the two databases.
 func TestMessagesMadeAndRenamed(t *testing.T) {
 	for version, archive := range generations {
+		if version == "1.2.27" && !storetest.AllCases() {
+			continue
+		}
 		for name, class := range map[string]repair.Class{
 			"ids from before the clock's wrap":        diagnose.IDsBeforeWrap,
 			"ids from both sides of the clock's wrap": repair.FirstPromptMissing,
