@@ -243,10 +243,12 @@ func TestGrowth(t *testing.T) {
 	for i, g := range all {
 		t.Run(fmt.Sprintf("%d_%s", i, g.kind), func(t *testing.T) {
 			g.n = max(min(g.n, 4), g.n/storetest.Count(1, 2))
-			g.measure(t, max(2, g.n/4)) // makes the one-time allocations
+			g.run(t, max(2, g.n/4), func(do func()) { do() }) // makes the one-time allocations
 			var costs [][]cost
 			for _, size := range sizes {
-				costs = append(costs, g.measure(t, size*g.n))
+				var all []cost
+				g.run(t, size*g.n, func(do func()) { all = append(all, measureCost(do)) })
+				costs = append(costs, all)
 			}
 			for k, l := range g.lines {
 				for i, size := range sizes {
@@ -268,14 +270,14 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-func (g growth) measure(t *testing.T, n int) (all []cost) {
+// run runs the lines on stores of n sessions or turns, each by a call of measure.
+func (g growth) run(t *testing.T, n int, measure func(do func())) {
 	t.Helper()
 	h := newGrowthHome(t, g.kind, g.store(n))
 	for step, l := range g.lines {
 		h.age(step)
-		all = append(all, measureCost(func() { h.run(l.line) }))
+		measure(func() { h.run(l.line) })
 	}
-	return all
 }
 
 // A cost is the number of allocations of a function, their bytes, and how many of the bytes it holds.
