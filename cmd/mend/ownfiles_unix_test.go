@@ -57,7 +57,7 @@ func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
 		{"scan"},
-		{"scan", sb.session, "--request"},
+		{"scan", sb.session, "--text"},
 		{"repair", "--yes"},
 		{"log"},
 		{"show", "qevajo"},

@@ -139,17 +139,9 @@ func TestMissingReasoning(t *testing.T) {
 	damage.SQL(t, path)("update session set directory = ?", t.TempDir())
 	ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
 	refused := func() bool { // by V3
-		var answer struct {
-			Request struct {
-				Turns []struct {
-					Content []struct{ Type request.BlockType }
-				}
-			}
-		}
-		ts.runJSON(&answer, "scan", session, "--request")
-		for _, turn := range answer.Request.Turns {
+		for _, turn := range ts.forecast(nil).Request.Turns {
 			has := map[request.BlockType]bool{}
-			for _, b := range turn.Content {
+			for _, b := range turn.Blocks {
 				has[b.Type] = true
 			}
 			if has[request.ToolUse] && !has[request.Thinking] {

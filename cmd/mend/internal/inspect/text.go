@@ -65,8 +65,7 @@ func printMarkdown(
 	}
 	text := strings.Join(texts, "\n\n") + "\n"
 	if env.JSON {
-		env.SetAnswer("session", head.ID)
-		env.SetAnswer("text", text)
+		env.SetAnswers(ScanAnswer{Session: head.ID, Text: text})
 		return nil
 	}
 	env.PrintText(text)
