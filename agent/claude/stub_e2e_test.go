@@ -3,6 +3,7 @@
 package claude_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -58,4 +59,45 @@ func TestRealOtherFolder(t *testing.T) {
 			t.Errorf("--continue elsewhere: answered %t, %d blocks, sessions there %v: %s", r.Answered, len(r.Blocks), other.Sessions(), r.Output)
 		}
 	})
+}
+
+// TestRealRefusedFile continues sessions after Claude Code or the provider has refused a file in them: with each error
+// Claude Code leaves out one more file. mend finds the session broken only as long as the next prompt is refused, and its
+// repair does not make Claude Code leave out another file.
+func TestRealRefusedFile(t *testing.T) {
+	cmd := install(t)
+	for _, name := range []string{"large image in the last prompt", "large image in an early prompt", "large image in a result", "two large images in early prompts", "image of another type"} {
+		if testing.Short() && name != "large image in the last prompt" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, fixture.ByName(name).Broken())
+			for n := range 4 {
+				refused := h.Prompt(fixture.Session, fmt.Sprint("attempt ", n), true)
+				data := h.Read(fixture.Session)
+				c := expectedCase(data)
+				r := h.Prompt(fixture.Session, prompt, true)
+				compareRequest(t, "before", c, r)
+				if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); broken == r.Answered {
+					t.Errorf("after error %d (%s): answered %t, mend says broken %t: %s", n+1, refused.Output, r.Answered, broken, r.Output)
+				}
+				h.Put(fixture.Session, data)
+				id, _, err := repairSession(t, client(t, h), fixture.Session)
+				if must(t, err); (id == "") != r.Answered {
+					t.Errorf("after error %d: answered %t, repair %q", n+1, r.Answered, id)
+				}
+				c = expectedCase(h.Read(fixture.Session))
+				after := h.Prompt(fixture.Session, prompt, true)
+				if compareRequest(t, "after", c, after); !after.Answered || after.Rule != r.Rule {
+					t.Errorf("after the repair %q: rule %s: %s", id, after.Rule, after.Output)
+				}
+				h.Put(fixture.Session, data)
+				if r.Answered {
+					break
+				}
+			}
+		})
+	}
 }

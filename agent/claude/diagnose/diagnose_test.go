@@ -306,6 +306,55 @@ func TestTwoProcessesInOrder(t *testing.T) {
 	}
 }
 
+// TestRefusedFile: when Claude Code has stored the error of a refused file, it sends the nearest file before the error no
+// longer, with the next error the one before that. A cleared result counts as a file.
+func TestRefusedFile(t *testing.T) {
+	const refused = `{"parentUuid":%q,"type":"user","uuid":"p%[2]d","sessionId":%[3]q,"message":{"role":"user","content":"again"}}
+{"parentUuid":"p%[2]d","type":"assistant","uuid":"e%[2]d","sessionId":%[3]q,"message":{"id":"e%[2]d","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"Image base64 size (5MB) exceeds API limit (5MB)."}]},"errorDetails":"Image base64 size (5MB) exceeds API limit (5MB).","isApiErrorMessage":true,"healsDistinctCarrier":true}
+`
+	for _, c := range []struct {
+		name    string
+		cleared bool // the result with an image that Claude Code accepts
+		errors  int
+		images  int // sent, of those that the provider accepts
+		broken  bool
+	}{
+		{"none", false, 0, 1, false},
+		{"large image in the last prompt", false, 0, 1, true},
+		{"large image in the last prompt", false, 1, 1, false},
+		{"large image in an early prompt", false, 1, 0, true},
+		{"large image in an early prompt", false, 2, 0, false},
+		{"large image in an early prompt", true, 1, 0, true},
+		{"large image in a result", false, 2, 0, false},
+	} {
+		data := claude.Baseline
+		if c.name != "none" {
+			data = claude.ByName(c.name).Broken()
+		}
+		leaf, lines := "", bytes.Split(data, []byte("\n"))
+		for i, l := range lines {
+			r := transcript.NewLine(l).Record
+			if r == nil || !r.InChain() {
+				continue
+			}
+			leaf = r.UUID
+			if from := bytes.Index(l, []byte(`[{"type":"image"`)); c.cleared && from >= 0 && bytes.Contains(l, []byte(`"tool_result"`)) {
+				lines[i] = slices.Concat(l[:from], []byte(`"[Old tool result content cleared]"`), l[from+bytes.Index(l[from:], []byte("]"))+1:])
+			}
+		}
+		data = bytes.TrimSuffix(bytes.Join(lines, []byte("\n")), []byte("\n"))
+		for i := range c.errors {
+			data = fmt.Appendf(append(data, '\n'), strings.TrimSuffix(refused, "\n"), leaf, i, claude.Session)
+			leaf = fmt.Sprint("e", i)
+		}
+		one := newCase(append(data, '\n'))
+		images := strings.Count(strings.Join(claude.Expected(diagnose.StateOf(one)), "\n"), `"type":"image"`)
+		if found := repair.Diagnose(one); images != c.images || slices.ContainsFunc(found, isBroken) != c.broken {
+			t.Errorf("%+v: %d images are sent; %q", c, images, findings(found))
+		}
+	}
+}
+
 // TestUnknownTypes: a record of an unknown type is a finding without a fix if a newer version wrote last. The known
 // versions skip it, and mend knows all of their own types.
 func TestUnknownTypes(t *testing.T) {

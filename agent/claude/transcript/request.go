@@ -50,6 +50,7 @@ type builder struct {
 	messages []*message
 	request  request.Request
 	stripped map[*Block]bool
+	refused  refusals
 	waiting  bool // the last record of the conversation is the user's, even if it is not sent
 
 	open map[string]*message // the messages, by id, to which further records may still be added
@@ -125,6 +126,7 @@ func (b *builder) addMessages() {
 	if b.c.Leaf != nil && b.c.Leaf.Type == User { // context that was stored after the newest prompt
 		all = b.c.Path()
 	}
+	b.refused = refusedFiles(all)
 	for i, r := range all {
 		if r.IsLoadable() {
 			b.waiting = r.Type != Assistant
@@ -164,12 +166,14 @@ func (b *builder) addRecord(r *Record) {
 				inner.Source = &source
 			}
 		}
-		sent := &block.Block
+		sent := b.refused.without(r, &block.Block)
 		if r.isNotification() {
 			notified := block.Block
 			notified.Text, sent = notification+notified.Text+"\n</system-reminder>", &notified
 		}
-		m.blocks = append(m.blocks, sent)
+		if sent != nil {
+			m.blocks = append(m.blocks, sent)
+		}
 	}
 }
 
@@ -250,7 +254,7 @@ func (b *builder) addAttachment(r *Record) {
 // Claude Code sends them before the prompts since the last answer or result, in the order of their records.
 func (b *builder) addImages(r *Record) {
 	images := r.AttachedImages()
-	if len(images) == 0 {
+	if len(images) == 0 || b.refused.files[r][request.Image] > 0 {
 		return
 	}
 	source := b.ref(r)

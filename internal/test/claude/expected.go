@@ -35,7 +35,7 @@ func storedBlock(c *diagnose.State, b *request.Block, role string) []byte {
 	switch {
 	case r != nil && r.Type == transcript.Attachment && b.Type == request.Text:
 		return nil // it is sent as a system text
-	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
+	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || b != &r.Blocks()[b.Index].Block:
 		one := encode.JSON(anthropic.Provider{}, request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
 		elements, _ := jsonedit.Elements(one, "messages")
 		blocks, _ := jsonedit.Elements(elements[0], "content")
