@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -220,9 +222,39 @@ func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string
 	return cmd.ProcessState.ExitCode(), s.shown()
 }
 
+// answerHere is answer in this process, in which setHome was called, without a terminal of the system.
+func (sb sandbox) answerHere(question, keys string, meanwhile func(), args ...string) (int, string) {
+	sb.Helper()
+	var out bytes.Buffer
+	asked := false
+	in := readerFunc(func(p []byte) (n int, err error) {
+		if !asked && !strings.Contains(strings.Join(strings.Fields(out.String()), " "), question) {
+			sb.Errorf("mend %s does not ask %q:\n%s", strings.Join(args, " "), question, &out)
+		}
+		if !asked {
+			asked = true
+			meanwhile()
+		}
+		if n = copy(p, keys); n == 0 {
+			err = io.EOF
+		}
+		keys = keys[n:]
+		return n, err
+	})
+	code := run(args, &term.Terminal{In: in, Out: &out, Err: &out, CanAsk: true, Width: 80, ErrWidth: 80})
+	if !asked {
+		sb.Errorf("mend %s does not ask:\n%s", strings.Join(args, " "), &out)
+	}
+	return code, out.String()
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 // TestWritesAsk: every verb that writes asks on a terminal, and changes bytes only after yes. Without a terminal and
 // with --json it needs --yes. A plain run answers no to each question of a verb once, and with a signal and the end of
-// input once in all.
+// input once in all. It has the first row and those that run as a program on a real terminal.
 func TestWritesAsk(t *testing.T) {
 	tried := map[string]bool{} // by verb and question
 	for i, c := range writeCases {
@@ -232,8 +264,12 @@ func TestWritesAsk(t *testing.T) {
 			version = damage.Versions[2]
 		}
 		sb := newSandbox(t, version, "")
+		answer := sb.answer
 		if !slices.Contains([]string{"clean events", "clean snapshots", "clean pages", "salvage"}, c.verb) { // mend would have the database open
 			sb.setHome()
+			if i > 0 && !storetest.AllCases() {
+				answer = sb.answerHere
+			}
 		}
 		if c.setup != nil {
 			c.setup(sb)
@@ -261,7 +297,7 @@ func TestWritesAsk(t *testing.T) {
 			if (a.name != "no" && i > 0 || tried[c.verb+c.asks]) && !storetest.AllCases() {
 				continue
 			}
-			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
+			code, shown := answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
 			if code != a.code || !strings.Contains(shown, a.shows) {
 				t.Errorf("mend %s, %s: exit code %d, want %d and %q in\n%s", name, a.name, code, a.code, a.shows, shown)
 			}
@@ -275,7 +311,7 @@ func TestWritesAsk(t *testing.T) {
 			}
 			unchanged("without a terminal")
 		}
-		if code, shown := sb.answer(c.asks, "y\n"+c.then, func() { unchanged("before the answer") }, args...); code > frame.ExitProblems {
+		if code, shown := answer(c.asks, "y\n"+c.then, func() { unchanged("before the answer") }, args...); code > frame.ExitProblems {
 			t.Errorf("mend %s, yes: exit code %d:\n%s", name, code, shown)
 		}
 		if maps.Equal(before, sb.files()) {
