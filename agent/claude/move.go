@@ -128,7 +128,7 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 }
 
 // walk visits an entry of a folder and then, if that is a folder itself, the entries in it, in the order of their
-// names. at is the path of an entry below the first. visit gets the content of files up to most bytes, and the reason
+// names. at is the path of the entry that visit gets. visit gets the content of files up to most bytes, and the reason
 // why an entry cannot be read. It reports whether to enter a folder.
 func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry,
 	err error) (enter bool, _ error),

@@ -33,8 +33,8 @@ import (
 type models struct {
 	program *program
 	list    string   // the path of the list, "" if unknown
-	global  []string // the settings that apply everywhere, strongest last
-	above   []string // settings that override a project's, strongest last
+	global  []string // the settings that apply everywhere; later ones override
+	above   []string // settings that override a project's; later ones override
 	text    string   // settings in an environment variable, which override the files above
 
 	managed []string // the settings of the machine's administrator, which override all others
@@ -105,7 +105,7 @@ func (o knownOptions) thinks() bool {
 	return isOn(o.Thinking.Type) || isOn(o.ReasoningConfig.Type)
 }
 
-// keepsBound reports whether the options stop the agent from leaving out bound thinking.
+// keepsBound reports whether the options set a block binding other than drop_block, which leaves out bound thinking.
 func (o knownOptions) keepsBound() bool {
 	for _, set := range []json.RawMessage{o.Thinking.BlockBinding, o.ReasoningConfig.BlockBinding} {
 		if len(set) > 0 && !bytes.Contains(set, []byte("drop_block")) {
@@ -187,8 +187,8 @@ func join(dir string, names []string) (paths []string) {
 	return paths
 }
 
-// files returns the settings that apply in a directory, strongest last: OpenCode searches all folders from the directory
-// up to the worktree.
+// files returns the settings files that apply in a directory; later ones override earlier ones. OpenCode searches all
+// folders from the directory up to the worktree.
 func (m *models) files(dir string) (files []string) {
 	for at := filepath.Clean(dir); m.project && filepath.IsAbs(at); at = filepath.Dir(at) {
 		files = slices.Concat(join(at, m.program.settings), m.program.inFoldersOf(at), files)
@@ -238,7 +238,7 @@ func (m *models) directoryModels(dir string) *knownModels {
 	return k
 }
 
-// read merges settings files, strongest last.
+// read merges settings files; later ones override earlier ones.
 func (k *knownModels) read(merged map[string]any, paths []string) {
 	for _, path := range paths {
 		var own map[string]any

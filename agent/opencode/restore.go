@@ -227,7 +227,7 @@ func hasLostContent(now, then change.Record) bool {
 	return false
 }
 
-// RemovedMessages implements [agent.Store]. A tree does not show it.
+// RemovedMessages implements [agent.Store]. It is nil for a tree, where a removal leaves no trace.
 func (s *store) RemovedMessages(ctx context.Context, head change.Head) (map[string]bool, error) {
 	if db, ok := s.records.(*database.Store); ok {
 		return db.RemovedMessages(ctx, head.ID)

@@ -78,8 +78,8 @@ func (a *Area) Close() { a.Root.Close() }
 // Kept returns the place where the owner keeps name.
 func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
 
-// Dir returns the Dir of a [change.Staged], the folder with the content that the change moves into the store: the build
-// of that name; or, if there is none or the owner already keeps the name, as for an undo, the owner's folder.
+// Dir returns the folder for [change.Staged].Dir, with the content that the change moves into the store: the build of
+// that name, or the owner's folder if there is no such build or the owner already keeps the name, as for an undo.
 func (a *Area) Dir(name string) (string, error) {
 	kept, err := a.exists(a.Kept(name))
 	built, errBuilt := a.exists(Place{builtDir, name})

@@ -260,11 +260,11 @@ func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, er
 }
 
 // IsCommitted decides by the place of the old database: once it is kept, the commit point was reached. Without an old
-// one it was reached once the new database is in no private place.
+// database, it was reached once the new one has left mend's private folders.
 func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if x.pre == nil {
 		waiting := []Place{x.keptPlace(x.post, "")}
-		for _, m := range x.MovesBeforeCommit() { // of the build, if that move was not made
+		for _, m := range x.MovesBeforeCommit() { // from the build, if it is not moved yet
 			waiting = append(waiting, m.From)
 		}
 		for _, p := range waiting {

@@ -35,7 +35,7 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 		wanted[e.ID] = true
 	}
 	related := map[string]Related{}
-	for id, again := range earlierChanges(all, wanted) { // the list is newest first: what it has earlier is newer
+	for id, again := range earlierChanges(all, wanted) { // the list is newest first, so earlier in it means newer
 		related[id] = Related{Again: again}
 	}
 	slices.Reverse(all)

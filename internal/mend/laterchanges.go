@@ -15,7 +15,7 @@ import (
 // A laterChange is a change of the store that is in force and newer than an undone change.
 type laterChange struct {
 	id, session string
-	records     map[change.Ref]bool // the records of the plan that it changed, too
+	records     map[change.Ref]bool // the records of the plan that it also changed
 	removes     bool                // it removed the rows of a session of the undone change
 	// whole means that it affects everything that the undone change changed: the database, or a session that the undone
 	// change removed.

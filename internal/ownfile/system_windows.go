@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Named pipes are not in the file system, and creating links needs rights that few users have.
+// Named pipes are not in the file system, and creating links needs privileges that few users have.
 const dontFollow, dontWait = 0, 0
 
 // LinkCount returns 1: the number is unknown unless the file is opened.

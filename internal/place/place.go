@@ -56,7 +56,7 @@ type Candidates struct {
 // mostCandidates is the maximum number of candidates.
 const mostCandidates = 5
 
-// Certain reports whether only the first candidate is of the same repository.
+// Certain reports whether the first candidate is the only one in the same repository, and the search saw all folders.
 func (c Candidates) Certain() bool {
 	return !c.cut && len(c.All) > 0 && c.All[0].Same && (len(c.All) == 1 || !c.All[1].Same)
 }
@@ -108,8 +108,8 @@ type tree struct {
 
 // Find returns the folders that may be the missing one, best first: the user's current folder, if it is
 // beside the missing one, has its name or is of its repository; folders of the same repository and name;
-// others of the same repository; then folders of the same name. The path below the renamed or moved folder stays. If the
-// repository still exists, only names count.
+// others of the same repository; then folders of the same name. It assumes that the path below the renamed or moved
+// folder is unchanged. If the repository still exists, only names count.
 func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()

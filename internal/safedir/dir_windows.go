@@ -180,7 +180,7 @@ func (d *Dir) OpenAppend(name string) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: path.Join(d.Path, name), Err: err}
 }
 
-// OpenToSync opens a regular file to be made durable. On Windows this needs the right to write.
+// OpenToSync opens a regular file to be made durable. On Windows this needs write permission.
 func (d *Dir) OpenToSync(name string) (*os.File, error) { return d.OpenAppend(name) }
 
 // SetMtime sets the mtime of a file, in nanoseconds since 1970.
@@ -189,7 +189,7 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 }
 
 // WriteProblem explains why the file at a path below the folder cannot be replaced: it has several hard links, which no
-// other call here counts. A missing right to write shows only when mend tries.
+// other call here counts. A missing write permission shows only when mend tries to write.
 func (d *Dir) WriteProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	if err != nil {
@@ -263,7 +263,7 @@ func (d *Dir) checkPlace() error {
 	return nil
 }
 
-// MakePrivate does nothing: a folder inherits the rights of its parent.
+// MakePrivate does nothing: a folder inherits the permissions of its parent.
 func (d *Dir) MakePrivate(Owner) error { return nil }
 
 // Sync closes the folder. Windows has no call that makes names durable, and NTFS journals them.

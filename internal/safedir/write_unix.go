@@ -59,7 +59,7 @@ func (d *Dir) OpenAppend(name string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenToSync opens a regular file to be made durable. That needs no right to write.
+// OpenToSync opens a regular file to be made durable. That needs no write permission.
 func (d *Dir) OpenToSync(name string) (*os.File, error) {
 	f, _, err := d.Open(name)
 	return f, err
@@ -112,7 +112,7 @@ func (d *Dir) WriteProblem(below string) (string, error) {
 	return why + "; run in the store's folder: chmod u+w " + ownfile.Quote(at), nil
 }
 
-// isDenied reports whether the rights of a name forbid the access.
+// isDenied reports whether the permissions of a name forbid the access.
 func (d *Dir) isDenied(name string, mode uint32) bool {
 	err := retryError(func() error { return unix.Faccessat(d.fd, name, mode, unix.AT_EACCESS) })
 	return errors.Is(err, fs.ErrPermission)

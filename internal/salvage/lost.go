@@ -13,8 +13,8 @@ import (
 	"mend/internal/sqlite"
 )
 
-// LostRows are rows of a table, with the values that indexes have of them. There may be millions, so they are in a
-// temporary table beside the new database rather than in memory.
+// LostRows are the missing rows of a table, with the values that its indexes have of them. There may be millions, so
+// they are in a temporary table beside the new database rather than in memory.
 type LostRows struct {
 	db   *DB
 	t    *Table

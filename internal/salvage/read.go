@@ -39,7 +39,7 @@ type Result struct {
 	Tables []*Table
 	Header Header
 	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the
-	// number of rows taken from it, each because the row that it belongs to exists. OldWAL means that the file was
+	// number of rows taken from it: those whose owner, the row they belong to, exists. OldWAL means that the file was
 	// written after the -wal; then FromWAL is 0.
 	ForeignWAL, OldWAL bool
 	FromWAL            int

@@ -110,7 +110,7 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 		if o.Type == "table" || o.Type == "index" && canRefuse(o.SQL) {
 			first = append(first, o)
 		} else if o.SQL != "" {
-			db.later = append(db.later, o) // an index that refuses no row: to create it after all rows is faster
+			db.later = append(db.later, o) // it refuses no row, and is created faster after all rows
 		}
 	}
 	bad = db.makeTables(first)
@@ -149,7 +149,7 @@ func Objects(s *sqlite.Statements) (all []Object, err error) {
 	return all, err
 }
 
-// canRefuse reports whether a row can be refused by the index.
+// canRefuse reports whether the index can refuse a row.
 func canRefuse(sql string) bool {
 	upper := strings.ToUpper(sql)
 	columns := sql[strings.Index(sql, "(")+1:]
@@ -259,7 +259,7 @@ func (db *DB) readColumns(t *Table) error {
 		}
 	}
 	if len(keys) == 1 && len(at) == 1 && !t.withoutRowid {
-		var indexed bool // an INTEGER PRIMARY KEY DESC has an index of its own, and is no alias
+		var indexed bool // an INTEGER PRIMARY KEY DESC has an index of its own, and is not an alias of the rowid
 		if indexed, err = db.Has("SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'", sqlite.Text(t.Name)); !indexed {
 			t.alias = at[0]
 		}
@@ -400,7 +400,7 @@ func (db *DB) write(t *Table, rowid int64, vals []Value) (why string, err error)
 	if t.alias >= 0 && t.alias < len(vals) {
 		args[t.alias] = sqlite.Int(rowid)
 	}
-	isOwn := t.alias < 0 && !t.withoutRowid && t.rowid != "" // the rowid is no column
+	isOwn := t.alias < 0 && !t.withoutRowid && t.rowid != "" // no column is an alias of the rowid
 	if isOwn {
 		args = append(args, sqlite.Int(rowid))
 	}

@@ -19,7 +19,7 @@ const (
 	Later
 )
 
-// WALMoment returns the relation of the -wal to the file, and Fits if a program writes to both meanwhile.
+// WALMoment returns the relation of the -wal to the file; Fits if the files change while it reads them.
 func WALMoment(src Source) Moment {
 	m := readMoment(src)
 	if m != Fits && readMoment(src) != m {

@@ -150,7 +150,7 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 // MakeStage makes a staging folder below the owner's folder, and returns its path without suffix: the first number that
 // names no folder, with or without suffix. After an error the caller removes the folder at the returned path.
 func (a *Area) MakeStage(suffix string) (string, error) {
-	const none = "0" // the name of no staging folder
+	const none = "0" // no staging folder has this name
 	owner, err := a.Make(a.OwnerDir())
 	if err != nil {
 		return a.OwnerDir() + "/" + none, err

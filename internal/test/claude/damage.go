@@ -659,7 +659,7 @@ func BrokenSubagent() []byte {
 	return t.Bytes()
 }
 
-// everyday has common damages, one of each kind.
+// everyday has common kinds of damage, one example of each.
 var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes", "killed in a call",
 	"empty prompt", "thinking after the text", "large image in an early prompt", "result twice", "image that is a text", "signature of another account",

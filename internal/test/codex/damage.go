@@ -213,7 +213,7 @@ func both(all ...func(*Rollout)) func(*Rollout) {
 	}
 }
 
-// Damages are the damages of docs/codex.md, and more.
+// Damages returns the kinds of damage of docs/codex.md, and more.
 func Damages() []Damage {
 	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions(), forms(), packed())
 }
@@ -272,7 +272,7 @@ func Compress(data []byte) []byte {
 	return b.Bytes()
 }
 
-// packed are damages of compressed rollouts.
+// packed returns damage of compressed rollouts.
 func packed() []Damage {
 	pack := func(r *Rollout) { r.Name, r.raw = File+".zst", Compress(r.data()) }
 	return []Damage{
@@ -312,7 +312,7 @@ func tornLines() []Damage {
 	}
 }
 
-// firstLines are damages of the first line, the name and the ordinals.
+// firstLines returns damage of the first line, the name and the ordinals.
 func firstLines() []Damage {
 	return []Damage{
 		{Name: "first line missing", Do: drop("session_meta", 0), Fate: "dead"},
@@ -370,7 +370,7 @@ func outputBefore(kind string) func(*Rollout) {
 	}
 }
 
-// calls are damages of calls and their outputs.
+// calls returns damage of calls and their outputs.
 func calls() []Damage {
 	return []Damage{
 		{Name: "output missing, the first", Do: drop("function_call_output", 0), Fate: "alive", Lost: true},
@@ -431,7 +431,7 @@ func ids() []Damage {
 	}
 }
 
-// contents are damages of the content of records.
+// contents returns damage of the content of records.
 func contents() []Damage {
 	return []Damage{
 		{Name: "reasoning without id", Do: setPayload("reasoning", 0, "id", nil), Fate: "O3"},
@@ -495,7 +495,7 @@ func legacy(r *Rollout) {
 	}
 }
 
-// compactions are compactions, and damages of the index.
+// compactions returns compactions, and damage of the index.
 func compactions() []Damage {
 	return []Damage{
 		{Name: "compacted without history", Do: func(r *Rollout) { r.compact(nil) }, Fate: "alive"},
@@ -541,7 +541,7 @@ func row(sql string) func(*Rollout) {
 	return func(r *Rollout) { r.h.SQL(sql) }
 }
 
-// everyday has common damages, one of each kind.
+// everyday has common kinds of damage, one example of each.
 var everyday = []string{
 	"none", "last line cut", "first line missing", "output missing, the last", "call twice", "an id of another type",
 	"encrypted content missing", "answer missing", "no row",

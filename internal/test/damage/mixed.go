@@ -2,7 +2,7 @@ package damage
 
 import "strings"
 
-// mixed has damages of models, which the next prompt takes from earlier messages, and of many messages.
+// mixed has damage of models, which the next prompt takes from earlier messages, and of many messages.
 var mixed = []Kind{
 	{"modelID missing in the last prompt's model", setModel(fields{"providerID": "anthropic"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
 	{"providerID missing in the last prompt's model", setModel(fields{"modelID": "claude-fake"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
@@ -17,7 +17,7 @@ var mixed = []Kind{
 	{"an unknown part beside a text of no bytes", combine(addPart(Hello, "reasoning", `{"type":"novel","x":1}`), rewritePart(Hello, "text", noBytes)), allVersions(Dead)},
 }
 
-// Reported are damages that mend reports and does not repair: they are left out of sweeps of repairs.
+// Reported is the damage that mend reports and does not repair: sweeps of repairs leave it out.
 var Reported = []Kind{
 	{"last answer dated in the future", dateInFuture(Goodbye), byVersion(Alive, "R12", "R12")},
 	{"last prompt dated in the future", dateInFuture(FourthPrompt), byVersion(Alive, Dead, Dead)},

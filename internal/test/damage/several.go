@@ -9,7 +9,7 @@ func alterSignatures(s Store) {
 	}
 }
 
-// several has damages of several blocks, where an error names one.
+// several has damage of several blocks; the error names one of them.
 var several = []Kind{
 	{"every signature altered", alterSignatures, allVersions("R7")},
 	{"every signature altered, and a blank answer", combine(alterSignatures, Text(Hello, " \n")), allVersions("R7")},

@@ -93,7 +93,7 @@ func ByName(t Failer, name string) func(Store) {
 	return nil
 }
 
-// everyday has common damages, one of each kind.
+// everyday has common kinds of damage, one example of each.
 var everyday = []string{
 	"none", "empty answer", "blank prompt", "tool running", "killed in two calls", "reasoning last", "altered signature",
 	"input a string", "one callID in a step", "completed without output", "role missing", "message without parts",

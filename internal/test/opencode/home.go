@@ -113,7 +113,7 @@ func (h *Home) take(archive []byte) (session string) {
 	return session
 }
 
-// Store returns the store with the session, for damages.
+// Store returns the store with the session, for tests that damage it.
 func (h *Home) Store(session string) damage.Store {
 	if _, err := os.Stat(h.database(h.DataDir())); err == nil {
 		return damage.Database{SQL: h.SQL}
