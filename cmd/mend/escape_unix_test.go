@@ -54,6 +54,7 @@ var printCases = []struct{ command, args string }{
 	{"scan", "--all -v"},
 	{"scan", "SESSION"},
 	{"scan", "SESSION -v"},
+	{"scan", "SESSION --request"},
 	{"scan", "HOSTILE"},
 	{"scan", "a"},
 	{"scan", "--store HOSTILE"},

@@ -152,7 +152,7 @@ var growths = []growth{
 		"scan", "keep", "trim @ --yes --to 1", "uncompact @ --yes", "clean images --yes", "clean sessions @ --yes", "undo --yes",
 	)},
 	{"database", 16, brokenLong, 0, 4 << 20, lines(
-		"scan", "scan @ --text", "report @", "repair @ --yes", "undo --yes", "forget qevajo --yes",
+		"scan", "scan @ --request", "report @", "repair @ --yes", "undo --yes", "forget qevajo --yes",
 	)},
 	{"database", 16, sharedLong, 0, 4 << 20, lines("scan")},
 }

@@ -150,16 +150,23 @@ func (ts *testStore) repairAll() (loses, named []string) {
 // signatureError returns the error of the strict endpoint for a false signature in the predicted request, or "".
 func (ts *testStore) signatureError() string {
 	ts.Helper()
-	thinking := true
-	var q endpoint.Request
-	for _, turn := range ts.forecast(&thinking).Request.Turns {
-		m := endpoint.Message{Role: string(turn.Role)}
-		for _, b := range turn.Blocks {
-			block := endpoint.Block{Type: string(b.Type), Thinking: b.Text}
-			if b.IsThinking() && !b.Unsigned {
-				block.Signature = &b.Signature
+	var answer struct {
+		Request struct {
+			Turns []struct {
+				Role    string
+				Content []struct {
+					Type, Text string
+					Signature  *string
+				}
 			}
-			m.Content = append(m.Content, block)
+		}
+	}
+	ts.runJSON(&answer, "scan", ts.session, "--request", "--thinking", "on")
+	var q endpoint.Request
+	for _, turn := range answer.Request.Turns {
+		m := endpoint.Message{Role: turn.Role}
+		for _, b := range turn.Content {
+			m.Content = append(m.Content, endpoint.Block{Type: b.Type, Thinking: b.Text, Signature: b.Signature})
 		}
 		q.Messages = append(q.Messages, m)
 	}

@@ -105,7 +105,7 @@ type namingCase struct {
 // namingCases have a row for each verb that takes a session. The commands change nothing.
 var namingCases = []namingCase{
 	{args: []string{"scan", "NAME"}},
-	{args: []string{"scan", "--text", "NAME"}, kept: true},
+	{args: []string{"scan", "--request", "NAME"}},
 	{args: []string{"report", "NAME", "-o", "-"}, silent: true},
 	{args: []string{"repair", "NAME", "--dry-run"}},
 	{args: []string{"trim", "NAME", "--dry-run"}},

@@ -57,7 +57,7 @@ func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
 		{"scan"},
-		{"scan", sb.session, "--text"},
+		{"scan", sb.session, "--request"},
 		{"repair", "--yes"},
 		{"log"},
 		{"show", "qevajo"},

@@ -216,13 +216,13 @@ func TestTerminal(t *testing.T) {
 		},
 		{"undo with nothing in force", []string{"undo"}, nil, frame.ExitRefused, []string{"no change is in force"}},
 		{
-			"a conversation without a name",
-			[]string{"scan", "--text"},
+			"a request without a name",
+			[]string{"scan", "--request"},
 			[][2]string{{"Which session?", "\x1b[B\r"}},
 			frame.ExitProblems,
-			[]string{"## You"},
+			[]string{"messages.0", "▲ R1"},
 		},
-		{"a conversation, and no session is chosen", []string{"scan", "--text"}, [][2]string{{"Which session?", "\x03"}}, frame.ExitRefused, nil},
+		{"a request, and no session is chosen", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, frame.ExitRefused, nil},
 		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, frame.ExitDone, []string{"+ create msg_", `+type: "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

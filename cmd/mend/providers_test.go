@@ -139,9 +139,17 @@ func TestMissingReasoning(t *testing.T) {
 	damage.SQL(t, path)("update session set directory = ?", t.TempDir())
 	ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
 	refused := func() bool { // by V3
-		for _, turn := range ts.forecast(nil).Request.Turns {
+		var answer struct {
+			Request struct {
+				Turns []struct {
+					Content []struct{ Type request.BlockType }
+				}
+			}
+		}
+		ts.runJSON(&answer, "scan", session, "--request")
+		for _, turn := range answer.Request.Turns {
 			has := map[request.BlockType]bool{}
-			for _, b := range turn.Blocks {
+			for _, b := range turn.Content {
 				has[b.Type] = true
 			}
 			if has[request.ToolUse] && !has[request.Thinking] {

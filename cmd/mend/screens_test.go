@@ -37,7 +37,7 @@ var (
 		"mend config autoResume placeholderText", "mend scan", "mend log", "mend verify",
 	}
 	storeScreens = []string{
-		"mend", "mend scan", "mend", "mend scan -v", "mend scan 計画",
+		"mend", "mend scan", "mend", "mend scan -v", "mend scan 計画", "mend scan 計画 --request",
 		"mend fix --dry-run", "mend fix 計画 --dry-run -v", "mend fix 計画 --dry-run -p",
 		"mend fix messages: text content blocks must contain non-whitespace text --dry-run",
 		"mend fix messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01", "mend fix npm ERR",

@@ -13,9 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
-	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -145,37 +143,15 @@ func (ts *testStore) scan() scanResult {
 	return s
 }
 
-// forecast returns the next request of the session according to mend; thinking is nil for the session's own setting.
-func (ts *testStore) forecast(thinking *bool) mend.Forecast {
-	ts.Helper()
-	c, err := mend.Open(mend.Options{
-		Agents: agents.All, Store: ts.path, Journal: mend.OpenJournal(ts.journal), Cache: filepath.Join(ts.journal, "cache"),
-		AgentVersion: ts.version, Thinking: thinking,
-	})
-	if err != nil {
-		ts.Fatal(err)
-	}
-	if _, err := c.Sessions(ts.Context()); err != nil {
-		ts.Fatal(err)
-	}
-	head, err := c.Session(ts.Context(), ts.session)
-	if err != nil {
-		ts.Fatal(err)
-	}
-	f, err := c.Forecast(ts.Context(), head)
-	if err != nil {
-		ts.Fatal(err)
-	}
-	return f
-}
-
 // firstViolation returns the first rule that the next request will break according to mend, or "".
 func (ts *testStore) firstViolation() string {
 	ts.Helper()
-	if all := ts.forecast(nil).Violations; len(all) > 0 {
-		return all[0].Rule
+	var answer struct{ Violations []struct{ Rule string } }
+	ts.runJSON(&answer, "scan", ts.session, "--request")
+	if len(answer.Violations) == 0 {
+		return ""
 	}
-	return ""
+	return answer.Violations[0].Rule
 }
 
 // copySession adds a copy of the session to a tree, with its damage and with another title. It returns the id of the

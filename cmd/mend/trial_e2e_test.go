@@ -109,7 +109,7 @@ func (c *trial) checkPrediction() {
 		c.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", real, c.before.Calls[0].Message, said.out)
 	}
 	if first := c.firstViolation(); first != real {
-		c.Errorf("mend foresees %q first, the real program broke %s", first, real)
+		c.Errorf("mend scan --request names %q first, the real program broke %s", first, real)
 	}
 }
 

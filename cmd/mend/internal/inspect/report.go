@@ -30,7 +30,7 @@ checks that were made.
 
 The page contains nothing that you or the model wrote. Titles, texts, paths, commands,
 inputs, outputs, names and ids are replaced by numbers and sizes. Read it before you
-publish it. "mend scan SESSION --text" prints the conversation with its texts.
+publish it. "mend scan SESSION --request" shows the same request with its texts.
 
 The page is one file. It loads nothing and needs no script.`,
 		Example: `  mend report .                           the newest session of this folder: write mend-report.html

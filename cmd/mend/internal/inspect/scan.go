@@ -29,8 +29,8 @@ import (
 )
 
 type scanFlags struct {
-	all, verbose, text, broken bool
-	from                       string
+	all, verbose, request, text, broken bool
+	from                                string
 	frame.SessionFilter
 }
 
@@ -55,24 +55,33 @@ this folder, or @ for the newest of all.
 Scan writes nothing to the store. It exits with 1 if a session is broken, or if lost data
 can be restored from a copy of "mend keep".
 
-With --text, scan prints one conversation as Markdown and marks what cannot be read, even if
+With --request, scan shows the next request of one session and marks the refused blocks.
+With --text, it prints one conversation as Markdown and marks what cannot be read, even if
 the session cannot be repaired. A deleted session is printed from its copy.`,
-		Example: `  mend scan            every session
-  mend scan --here -v  the findings in the sessions of this folder
-  mend scan . --text   the newest conversation of this folder, to read or to save`,
+		Example: `  mend scan              every session
+  mend scan --here -v    the findings in the sessions of this folder
+  mend scan . --text     the newest conversation of this folder, to read or to save
+  mend scan . --request  the next request of the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
-			case !f.text && f.from == "":
+			case !f.request && !f.text && f.from == "":
 				return env.RunPager(func() error { return runScan(cmd.Context(), env, names, f) })
-			case len(names) > 1 || f.all || f.verbose || f.broken || !f.All():
-				return frame.Usagef("--text is for one session, and cannot be combined with flags that select several")
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || !f.All():
+				return frame.Usagef("--request and --text are for one session, and cannot be combined with flags that select several")
 			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
 				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
+			case f.text:
+				return scanConversation(cmd.Context(), env, names)
 			}
-			return scanConversation(cmd.Context(), env, names)
+			c, head, err := frame.OpenSession(cmd.Context(), env, names, "--request", false)
+			if err != nil {
+				return err
+			}
+			return printForecast(cmd.Context(), env, c, head)
 		},
 	}
 	fl := cmd.Flags()
+	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, even a deleted one that was kept")
 	fl.StringVar(&f.from, "from", "", "with --text: print the copy in `DIR`, a folder of mend keep --to")
 	frame.ThinkingFlag(env, fl)
@@ -140,7 +149,7 @@ func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) e
 	}
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
-		env.SetAnswers(ScanAnswer{Stores: stores, Sessions: show.NonNil(found)})
+		env.SetAnswers(ScanAnswer{stores, show.NonNil(found), nil})
 	}
 	if left == nil && len(names) == 0 && env.HasSkipped() {
 		return errors.New("not every store could be examined")
@@ -493,8 +502,21 @@ func (r *scanReport) printNext(apart bool) {
 type ScanAnswer struct {
 	Stores   []scannedJSON `json:"stores,omitempty"`
 	Sessions []sessionJSON `json:"sessions,omitempty"`
-	Session  string        `json:"session,omitempty"` // of scan --text
-	Text     string        `json:"text,omitempty"`    // of scan --text: the conversation as Markdown
+	*requestAnswer
+}
+
+// A requestAnswer is the answer of scan --request, and of scan --text.
+type requestAnswer struct {
+	Text       string               `json:"text,omitempty"` // of scan --text: the conversation as Markdown
+	Session    string               `json:"session,omitempty"`
+	Profile    string               `json:"profile,omitempty"` // the known version of the agent that builds this request
+	Note       string               `json:"versionNote,omitempty"`
+	Provider   string               `json:"provider,omitempty"` // the API of the request
+	Thinking   bool                 `json:"thinking,omitempty"`
+	Model      map[string]string    `json:"model,omitempty"`   // the model of the request: modelID and providerID
+	Request    map[string]any       `json:"request,omitempty"` // the simulated request in mend's own form: turns of content blocks
+	Violations []violationJSON      `json:"violations,omitempty"`
+	Diagnoses  []show.DiagnosisJSON `json:"diagnoses,omitempty"`
 }
 
 type scannedJSON struct {

@@ -65,7 +65,8 @@ func printMarkdown(
 	}
 	text := strings.Join(texts, "\n\n") + "\n"
 	if env.JSON {
-		env.SetAnswers(ScanAnswer{Session: head.ID, Text: text})
+		env.SetAnswer("session", head.ID)
+		env.SetAnswer("text", text)
 		return nil
 	}
 	env.PrintText(text)
