@@ -93,7 +93,7 @@ const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
 	Latent                     // works, but fails if continued in another way, or is shown wrongly
 	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
-	Note                       // untidy
+	Note                       // harmless
 )
 
 var severityNames = [...]string{Broken: "broken", Latent: "latent", Lost: "lost", Note: "note"}

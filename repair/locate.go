@@ -100,7 +100,7 @@ func isAboutThinking(e APIError) bool {
 }
 
 // locate returns a filter that selects the findings that the error names; nil if it names none. found contains all
-// findings of the error's kind. If only is true, no others of them may be fixed instead: signed thinking cannot be
+// findings of the error's kind. If only is true, no other finding may be fixed instead: signed thinking cannot be
 // restored, so it is removed only from the located message.
 //
 // It looks for the records in this order: the items that the error names; the calls; their neighbours in the same

@@ -55,8 +55,8 @@ func (s *store) Refresh() {
 	s.trees.Clear()
 }
 
-// SameRepository implements [agent.Store]: a repository matches if it has one of the commits that Claude Code listed,
-// as the newest of the session's repository, at the beginning of the transcript.
+// SameRepository implements [agent.Store]: a repository matches if it has one of the newest commits of the session's
+// repository, which Claude Code listed at the beginning of the transcript.
 func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
 	repo, found, err := git.Find(folder)
 	if err != nil || !found {

@@ -14,9 +14,9 @@ import (
 	"mend/internal/ownfile"
 )
 
-// write stages the content in the file's own folder. Left alone, renameio would choose another
-// folder, after a test write to it, and its WriteFile would keep the old file's mode. If exact is
-// set, the umask does not apply to mode.
+// write stages the content in the file's own folder. By default renameio chooses another folder,
+// after a test write to it, and its WriteFile keeps the old file's mode. If exact is set, the umask
+// does not apply to mode.
 func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	removeStaged(path)
 	perm := renameio.WithPermissions(mode)

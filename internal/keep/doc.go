@@ -1,5 +1,5 @@
-// Package keep stores copies of sessions before anything happens to them: every record of a session, so that it can be
-// restored after its agent has lost it.
+// Package keep stores copies of sessions, with every record, so that a session can be restored after its agent has
+// lost it.
 //
 // It may import change, internal/boltfile, internal/fail, internal/memory and internal/ownfile. Read [Open] and
 // [Keep.Load] first.

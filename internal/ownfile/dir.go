@@ -127,7 +127,8 @@ func makeDir(dir string) error {
 		return err
 	}
 	parent := filepath.Dir(dir)
-	if parent != dir { // a drive of Windows can be missing
+	if parent != dir { // a Windows drive can be missing
+
 		if err := makeDir(parent); err != nil {
 			return err
 		}

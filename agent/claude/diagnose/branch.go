@@ -226,10 +226,10 @@ func (c *State) hasAnswer(b *branch) bool {
 	})
 }
 
-// concurrent reports whether another process wrote the branch: Claude Code would have recorded that the user went
-// back. Print mode and the SDK go back without a record (--resume-session-at); after them a branch counts only if it
-// has an answer or a result that is later than the beginning of the other one. Two processes may write their records in
-// another order than that of their times.
+// concurrent reports whether another process wrote the branch, because Claude Code would have recorded a rewind. Print
+// mode and the SDK go back without a record (--resume-session-at): if they wrote the later branch, and it does not begin
+// with an answer or a result, then the first message of the earlier branch after that beginning, by place or by time
+// (two processes may write records out of order), must be an answer or a result.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound || !versionRecordsRewinds(own) || !versionRecordsRewinds(b.root) {
 		return false

@@ -173,8 +173,8 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	return nil
 }
 
-// replaceAttached replaces an image of a prompt that waited with a text, or turns the record of a mentioned file into a
-// message with that text.
+// replaceAttached puts a text in place of an image of a prompt that waited for the end of an answer, or turns the record
+// of a mentioned file into a message with that text.
 func (d *draft) replaceAttached(uuid string, index int, text string) error {
 	if !d.c.canEdit(uuid) {
 		return repair.ErrNoEdit
@@ -192,8 +192,7 @@ func (d *draft) replaceAttached(uuid string, index int, text string) error {
 		d.setMember(uuid, fmt.Appendf(nil, message, jsonedit.Quote(text)), "message"))
 }
 
-// shownResult is the member of a record with the result as the screen shows it. It has a second copy of the files,
-// which is never sent.
+// shownResult is the member of a record with the result as the screen shows it. Its copy of the files is never sent.
 const shownResult = "toolUseResult"
 
 func (d *draft) MoveFirst(b *request.Block) error {

@@ -171,7 +171,7 @@ func (c *State) reportBlock(b *transcript.Block, path, rule, message, why string
 	c.report(f)
 }
 
-// lostFile returns the line that replaces a file which is not sent any more.
+// lostFile returns the line that replaces a file.
 func lostFile(b *request.Block, why string) string {
 	kind := cmp.Or(b.Mime, string(b.Type))
 	if len(b.Data) == 0 {

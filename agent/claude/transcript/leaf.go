@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// relinkPreserved links the records that the last compaction preserves after its anchor. If any compaction preserves
+// relinkPreserved makes the records that the last compaction preserves follow its anchor. If any compaction preserves
 // records, or the file is large, it drops the other records before the last compaction, unless a preserved record is
 // missing.
 func (c *Conversation) relinkPreserved(large bool) {

@@ -211,8 +211,9 @@ func baseOf(lines []line) (id string, end, offset int64) {
 	return base.TextAt("thread_id"), end, offset
 }
 
-// missing returns the id of a rollout that does not exist: of s itself, which then is nil, or of the first missing one
-// that has the beginning of s; "" if all exist. The id of s is id.
+// missing returns the id of the first rollout that does not exist: s itself, with the given id, or one that has the
+// beginning of s. It returns "" if all exist.
+
 func (s *Source) missing(id string) string {
 	if id == "" || s == nil {
 		return id
@@ -284,8 +285,9 @@ func (s *Source) judge(id string, ordinal int64) {
 }
 
 // join returns the source with the content that Codex sends from earlier rollouts of the session, those before the user
-// went back. A repair of it changes only the newest rollout, which then has that content itself. ok is false if it cannot
-// be read. Each record keeps its ordinal, because forks name one: an empty record replaces the former first one.
+// went back. A repair of the result changes only the newest rollout, which then has that content itself. ok is false if
+// a rollout cannot be read. Each record keeps its ordinal, because forks name one: an empty record replaces the former
+// first one.
 func (s Source) join() (whole Source, ok bool) {
 	lines, _ := parseLines(s.Plain)
 	at, own := metaOf(lines)
@@ -323,7 +325,7 @@ func (s Source) join() (whole Source, ok bool) {
 	return s, true
 }
 
-// replaceBase returns the session_meta of a rollout with the place and the beginning of an earlier one.
+// replaceBase returns the session_meta of a rollout with the ordinal and the history_base of an earlier one.
 func replaceBase(meta, earlier line) (raw []byte, err error) {
 	if base := earlier.payload.Get("history_base").Raw(); base != nil {
 		raw, err = jsonedit.Set(meta.raw, base, "payload", "history_base")

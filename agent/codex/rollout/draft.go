@@ -61,7 +61,7 @@ func (d *draft) set(i int, value []byte, path ...string) error {
 	return d.put(i, raw, err)
 }
 
-// put replaces the bytes of a line, unless err is not nil.
+// put replaces the bytes of a line if err is nil, and returns err.
 func (d *draft) put(i int, raw []byte, err error) error {
 	if err == nil {
 		old := d.lines[i]

@@ -1,5 +1,5 @@
-// Package diagnose finds the problems of a session of OpenCode and their fixes. It is the [repair.State] of that agent:
-// it simulates the requests that the agent will send, and the fixes edit a copy of the session.
+// Package diagnose finds the problems of a session of OpenCode and their fixes. It implements [repair.State] for that
+// agent: it simulates the requests that the agent will send, and the fixes edit a copy of the session.
 //
 // It does no I/O. It may import agent/opencode/js, agent/opencode/record, agent/opencode/render, agent/opencode/schema,
 // change, internal/jsonedit, internal/media, internal/provider, internal/provider/anthropic, internal/provider/bedrock,
@@ -15,7 +15,7 @@
 // The severity of a problem depends on the setting in use (the agent's version, and thinking). There a
 // [repair.Broken] problem is refused, or stops the agent. A [repair.Latent] problem does so in another setting, or is
 // shown as running. A [repair.Lost] problem is missing content that the agent does not report. A [repair.Note] is
-// untidy. The next request's provider determines the rules.
+// harmless. The next request's provider determines the rules.
 //
 // # How a problem of the records is fixed
 //
@@ -24,7 +24,7 @@
 //	rule             is about                          fixed by, the first that is valid    loses
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
-//	field, screen    missing fields                    the session's value, or a neutral    nothing
+//	field, screen    missing fields                    the session's or a neutral value     nothing
 //	all others       see [rows]
 //
 // # What a fix never does

@@ -129,7 +129,7 @@ type neighbour struct {
 	model         request.Model // one with the provider and the id that the message names
 }
 
-// nearest returns the neighbour of each message among the messages that precede it in all.
+// nearest returns, for each message, its neighbour among the messages that precede it in all.
 func nearest(all iter.Seq2[int, *record.Message]) map[*record.Message]neighbour {
 	found, n, models := map[*record.Message]neighbour{}, neighbour{}, map[request.Model]request.Model{}
 	for _, m := range all {
@@ -143,7 +143,7 @@ func nearest(all iter.Seq2[int, *record.Message]) map[*record.Message]neighbour 
 		if m.Created > 0 {
 			n.created = m.Created
 		}
-		if m.ProviderID != "" && m.ModelID != "" { // a message may name all of it, the provider, the id or nothing
+		if m.ProviderID != "" && m.ModelID != "" { // a message may name both, one of them, or neither
 			models[own], models[request.Model{ProviderID: m.ProviderID}] = own, own
 			models[request.Model{ModelID: m.ModelID}], models[request.Model{}] = own, own
 		}

@@ -47,7 +47,7 @@ func misplacedThinking(step []record.Part) (fs []finding) {
 	return fs
 }
 
-// findNothing finds messages without texts, calls and thinking. The agent omits them,
+// findNothing finds messages that have no text, call or thinking. The agent omits them,
 // so they do no harm.
 func findNothing(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {

@@ -59,7 +59,7 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
-// whyNoTime explains why a message that is dated in the future has no fix; the date follows. A fork is no way out: it
+// whyNoTime explains why a message that is dated in the future has no fix; the date follows. A fork does not help: it
 // has the same dates (seen with 1.18.34).
 const whyNoTime = "mend does not know the right time of that message. OpenCode answers new prompts again after "
 

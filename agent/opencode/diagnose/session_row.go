@@ -101,7 +101,7 @@ func unlistedFixes(c *simulation, _ finding) []repair.Fix {
 	return c.moveFixes(c.s.Newer, ", to which its folder now belongs.")
 }
 
-// moveFixes returns the fix that moves the record of the session to another project, with the end of its description.
+// moveFixes returns the fix that moves the record of the session to another project. why ends its description.
 func (c *simulation) moveFixes(project, why string) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The session is moved to the project " + project + why,

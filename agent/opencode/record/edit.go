@@ -21,7 +21,7 @@ func (p *Part) Unset(path ...string) error {
 	return p.setData(data, err)
 }
 
-// setData replaces the data of the part and decodes it, unless err is set.
+// setData replaces the data of the part and decodes it if err is nil; otherwise it returns err with the part's id.
 func (p *Part) setData(data []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("part %s: %w", p.ID, err)

@@ -7,7 +7,7 @@ import (
 	"mend/internal/request"
 )
 
-// OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is a
+// OpenAI's Responses API: each text, call, result and reasoning block is an item, which is a
 // turn of its own.
 
 // markItem adds the item's id to a text.

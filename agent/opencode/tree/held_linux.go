@@ -54,8 +54,8 @@ func (s *Store) canInspect(p processes.Process, root fs.FileInfo) bool {
 
 // Held returns the start time of the oldest process of the agent that uses this store, the zero time for none. The
 // open files of a process do not show the store, since the agent opens each file only for a moment; its environment
-// does, because it determines the data folder. Only processes of this user and of the store's owner count; one whose
-// environment is unreadable does.
+// does, because it determines the data folder. Only processes of this user and of the store's owner count, including
+// those with an unreadable environment.
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {

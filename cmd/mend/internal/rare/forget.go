@@ -42,8 +42,8 @@ erase only that file, use its name as FILE.
 
 With --older-than, forget erases the undo data of all older repairs. It leaves pending
 repairs, conflicts, repairs that moved files of yours into the journal, and the damaged
-database of a salvage. It also thins the copies of "mend keep" and deletes the older ones,
-except the newest complete copy of each session.
+database of a salvage. It also deletes the copies of "mend keep" that are older, except the
+newest complete copy of each session, and those that "mend keep" would delete itself.
 
 Forget shows what it will erase, with titles and sizes, and asks. It erases only what it has
 shown, and nothing that was added later.`,

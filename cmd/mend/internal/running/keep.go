@@ -37,8 +37,8 @@ session was copied before, only the new data is copied. "mend restore" brings ba
 that its agent has deleted, cut short or overwritten.
 
 The copies contain the texts of your conversations, in a file that only you can read. Of older
-copies one stays for each of 24 hours, 14 days and 12 weeks; the setting keepMaxMB limits
-their size. "mend forget SESSION" erases the copies of a session.
+copies, the last one of each of 24 hours, 14 days and 12 weeks stays; the setting keepMaxMB
+limits their size. "mend forget SESSION" erases the copies of a session.
 
 With --to, the copies are made in the folder DIR/mend, for example on another disk, with all
 that "mend restore --from DIR" needs. They are not encrypted: the administrators of that disk

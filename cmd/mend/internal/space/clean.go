@@ -174,7 +174,7 @@ func cleanImagesVerb(env *frame.Env) *cobra.Command {
 		Use:   "images [SESSION...]",
 		Short: "Replace images and other large files with a line of text",
 		Long: `Clean images removes images, PDFs and other large files from prompts and tool results: in
-the named sessions, in sessions of an age or a folder, or in all. A line of text tells you and
+the named sessions, in the unused ones, in those of a folder, or in all. A line of text tells you and
 the model what was there. The newest turns of each session do not change. The bytes are
 moved to the journal, and "mend undo" restores them.`,
 		Example: `  mend clean images --older-than 30d --dry-run
