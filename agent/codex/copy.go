@@ -154,7 +154,7 @@ func (s *store) restoreRollout(ctx context.Context, ref change.Ref, kept *change
 }
 
 // Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and settings,
-// and in its row in the index. Earlier rollouts of the session stay: a later one names a byte in them.
+// and in its row in the index. Earlier rollouts of the session stay: later ones refer to byte offsets in them.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {

@@ -14,7 +14,7 @@ import (
 // A session is stored as one stream of its records, cut into chunks. The position of a cut depends on the bytes before
 // it, and on whether a part follows, so unchanged records give the same chunks again, wherever they are in the stream.
 // As long as messages are small, a cut between two records is before a message, so that the next copy can begin there.
-// A chunk is a list of pieces, and the pieces of a record are adjacent. Frozen.
+// A chunk is a list of pieces, and the pieces of a record are adjacent. The format is frozen.
 //
 //	piece:  byte     1 if it begins a record, then:
 //	                   byte kind, then project, session, message and part, each as uvarint length and bytes
@@ -221,7 +221,7 @@ func (j *joiner) add(chunk []byte) error {
 
 // The hashes of a session's chunks are themselves cut into nodes, and the hashes of the nodes into nodes above them, up
 // to a single root. So a state of a long session that differs little from its predecessor has few nodes of its own. A
-// node is a list of hashes. Frozen.
+// node is a list of hashes. The format is frozen.
 const (
 	minNode = 32 // hashes; no earlier cut
 	maxNode = 1024

@@ -65,8 +65,8 @@ func (c *Store) CheckOther(path string) error {
 	return err
 }
 
-// openOther opens another store of the agent and lists its sessions, except those for whose id have returns
-// true.
+// openOther opens another store of the agent and lists its sessions, except those with an id that have
+// accepts.
 func (c *Store) openOther(ctx context.Context, path string, have func(id string) bool) (otherStore, error) {
 	other, err := c.openAt(path)
 	if err != nil {

@@ -176,8 +176,8 @@ func fullest(states []keep.State, wanted func(*keep.State) bool) (best *keep.Sta
 	return best
 }
 
-// restorable reports whether a listed session can be restored, and from which of its copies states, which are newest
-// first; from is nil if the session's own records are enough.
+// restorable reports whether a listed session can be restored. from is the one of its copies (states, newest first) to
+// restore from; nil if the session's own records are enough.
 func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
 ) (r Restorable, from *keep.State, ok bool, err error) {
@@ -316,9 +316,8 @@ func recordsOf(ops []change.Op) []change.Record {
 	return all
 }
 
-// editsSince returns the messages and parts that mend has removed from a session since a time and no undo
-// has restored, and these with those that mend has changed; the session itself if it is a single record. Projects are
-// left out.
+// editsSince returns the messages and parts that changes in force have removed from a session since a time, and as
+// edited also the changed ones; the session itself if it is a single record. It leaves out projects.
 func (c *Store) editsSince(
 	ctx context.Context, session string, since time.Time,
 ) (removed, edited map[change.Ref]bool) {
