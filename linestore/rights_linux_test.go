@@ -17,8 +17,8 @@ import (
 
 const rootKey = "LINESTORE_ROOT"
 
-// asNobody runs the test again in a child process, as a user without rights. Before that, prep prepares a folder as root,
-// with a transcript of that user. child is true in the child process.
+// asNobody runs the test again in a child process, as an unprivileged user. Before that, prep prepares a folder as
+// root, with a transcript of that user. child is true in the child process.
 func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
 	t.Helper()
 	if root = os.Getenv(rootKey); root != "" {

@@ -37,7 +37,7 @@ func programOfNobody(t *testing.T) string {
 	return program
 }
 
-// runAsNobody runs the program in a role as a user without rights, and returns its output and whether it succeeded.
+// runAsNobody runs the program in a role as an unprivileged user, and returns its output and whether it succeeded.
 func runAsNobody(t *testing.T, program, role, path, arg string) (output string, ok bool) {
 	t.Helper()
 	p := startProgram(t, program, role, path, arg, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})

@@ -98,8 +98,8 @@ func TestRealTrimTurns(t *testing.T) {
 	checkUndo(t, c, h, fixture.Session, id, fixture.Baseline)
 }
 
-// TestRealImages removes the images from older turns: neither the message nor the copy of a result for the screen has
-// them any more. The real program sends everything else as before, also in the terminal. An undo restores both copies.
+// TestRealImages removes the images from older turns: neither the message nor the copy of a result for the screen still
+// has them. The real program sends everything else as before, also in the terminal. An undo restores both copies.
 func TestRealImages(t *testing.T) {
 	noise := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealCrash: a session is in use while the real program answers in it, and not any more after the program was
+// TestRealCrash: a session is in use while the real program answers in it, and no longer after the program was
 // killed.
 func TestRealCrash(t *testing.T) {
 	for i, version := range []string{"1.1.53", "1.18.34"} {

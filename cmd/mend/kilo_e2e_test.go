@@ -34,7 +34,7 @@ var kiloFates = map[string]string{
 	"blank text after tool":        "R1",
 }
 
-// TestRealKilo: [TestMatrix] holds for Kilo, too, with the damages that its database can have: its indexes refuse a
+// TestRealKilo: [TestMatrix] holds for Kilo, too, with the damage that its database can have: its indexes refuse a
 // message that is not JSON.
 func TestRealKilo(t *testing.T) {
 	storetest.Long(t)

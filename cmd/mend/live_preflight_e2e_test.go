@@ -21,13 +21,13 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// refusedFirst are the damages whose repair removes readable content, and therefore waits for the error.
+// refusedFirst is the damage whose repair removes readable content, and therefore waits for the error.
 var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // their content
 }
 
-// unknownKinds are the damages with a part or a message of a kind that mend does not know. A newer version may have such a
-// kind, so mend leaves the record alone, and the provider refuses what OpenCode sends without it.
+// unknownKinds is the damage with a part or a message of a kind that mend does not know. A newer version may have such
+// a kind, so mend leaves the record alone, and the provider refuses what OpenCode sends without it.
 var unknownKinds = map[string]bool{
 	"type missing": true, "role missing in the first prompt": true, "an unknown part beside a text of no bytes": true,
 }

@@ -129,8 +129,8 @@ func newSoak(t *testing.T, version, sessions int) *soakRun {
 	})
 	t.Cleanup(api.Close)
 	r := &soakRun{T: t, random: rand.New(rand.NewPCG(*seed, uint64(version))), gate: openModelGate(t, api)}
-	// With thinking, the endpoint could not check turns (R8) in which damages and aborts join its own responses and
-	// those of the fixture.
+	// With thinking, the endpoint could not check turns (R8) where damage and aborts join its own responses and the
+	// fixture's responses.
 	r.home = opencode.New(t, exe, api, false)
 	r.journal = mend.OpenJournal("")
 	id := r.home.Unpack(fixtures[version])

@@ -28,7 +28,7 @@ func providerSettings() (names []string) {
 	return names
 }
 
-// providerKinds returns the damages of damage.ProviderTable and, with all, the other damages of damage.Table.
+// providerKinds returns the damage of damage.ProviderTable and, with all, the rest of damage.Table.
 func providerKinds(all bool) []damage.ProviderKind {
 	kinds := slices.Clone(damage.ProviderTable)
 	for _, k := range damage.Table {
@@ -42,7 +42,7 @@ func providerKinds(all bool) []damage.ProviderKind {
 // killedWithoutReasoning removes the reasoning of a response and the token counts that show that it existed.
 const killedWithoutReasoning = "killed in a call without reasoning"
 
-// providerCells returns the cells of a page of TestProviders by the names of the damages.
+// providerCells returns the cells of a page of TestProviders by the name of the damage.
 func providerCells(page string) map[string][]string {
 	cells := map[string][]string{}
 	for line := range strings.Lines(page) {
@@ -81,7 +81,7 @@ func checkProviderFate(t *testing.T, setting, verdict, message string, scan scan
 }
 
 // TestProvidersPage: mend scan reports for each damage with each provider what the real program did when
-// testdata/providers.md was written. A plain run has some of the damages.
+// testdata/providers.md was written. A plain run has some of the damage.
 func TestProvidersPage(t *testing.T) {
 	storetest.Long(t)
 	page, err := os.ReadFile(providersPage)

@@ -25,7 +25,7 @@ import (
 	"mend/testdata"
 )
 
-// A lossBench is a store with one session, of which the journal keeps a copy.
+// A lossBench is a store with one session, and a journal's folder with a copy of it.
 type lossBench struct {
 	t       *testing.T
 	dir     string // of the store

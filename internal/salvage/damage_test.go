@@ -232,7 +232,7 @@ func (tr *truth) follow(table string, page int) {
 	}
 }
 
-// readable returns the rows of which the damaged file still has every byte: their overflow pages, and their cell,
+// readable returns the rows that are complete in the damaged file: it has their overflow pages, and their cell,
 // either at its offset or on a copy of its whole page. The first page has the schema and no rows.
 func (tr *truth) readable(damaged []byte) (whole map[string]bool) {
 	whole = map[string]bool{}

@@ -87,7 +87,7 @@ func TestSave(t *testing.T) {
 	wantLoad(t, "saved in the future", c, &File{})
 }
 
-// TestForget: a forgotten session has no result any more, and the forgotten ids are counted.
+// TestForget: a forgotten session no longer has a result, and the forgotten ids are counted.
 func TestForget(t *testing.T) {
 	c, f := newCache(t), filledFile(t)
 	c.Forget("1") // there is no file

@@ -30,8 +30,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/unasked.tsv")
 
-// golden lists the damages that are not repaired without a question, each with its outcome before a request and after
-// a failed one.
+// golden lists the damage that is not repaired without a question, each kind with its outcome before a request and
+// after a failed one.
 const golden = "testdata/unasked.tsv"
 
 const repaired = "repaired"
@@ -91,7 +91,7 @@ func unpackOpenCode(t *testing.T, archive []byte) (path, id string) {
 	return path, id
 }
 
-// damages returns the damages whose effect on the real programs is known.
+// damages returns the damage whose effect on the real programs is known.
 func damages() (all []damagedSession) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {
@@ -126,7 +126,7 @@ func damages() (all []damagedSession) {
 }
 
 // TestUnasked: a repair without a question has the outcome that the golden file gives for each damage, and keeps all
-// undamaged content of the request. A plain run has the damages that people meet. MEND_SWEEP=all with -update writes
+// undamaged content of the request. A plain run has the damage that people meet. MEND_SWEEP=all with -update writes
 // the file.
 func TestUnasked(t *testing.T) {
 	written, err := os.ReadFile(golden)

@@ -117,7 +117,7 @@ func leaf(data []byte) (uuid string) {
 // TestDamages: on each version each damage has the finding that the table lists, and its repair restores the blocks
 // that the real program then sends.
 func TestDamages(t *testing.T) {
-	// Transcripts of 10 and 34 MB, whose rules and places other damages have, too.
+	// Transcripts of 10 and 34 MB. Smaller ones have the same rules and places.
 	large := []string{"two large images in early prompts", "PDF larger than a request, in a result"}
 	for _, d := range claude.Damages {
 		if !storetest.AllCases() && slices.Contains(large, d.Name) {

@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata/captured.golden")
 
 // captured are the sessions of TestCaptured in package render: sessions of ten providers, each
-// with many damages.
+// with many kinds of damage.
 type captured struct {
 	Messages []struct {
 		Info  map[string]any

@@ -19,8 +19,8 @@ var (
 	drawSeed = flag.Uint64("draw-seed", 2, "the seed of these draws")
 )
 
-// TestCombinedDamage: damages that can each be fixed alone can be fixed together, or else set aside. No broken finding
-// is left, and a second plan changes nothing.
+// TestCombinedDamage: damage that can be fixed alone can be fixed with other damage, or else set aside. No broken
+// finding is left, and a second plan changes nothing.
 func TestCombinedDamage(t *testing.T) {
 	for _, c := range []struct {
 		version int // of [damage.Versions]
@@ -64,7 +64,7 @@ func TestCombinedDamage(t *testing.T) {
 	}
 }
 
-// fixCombined fixes all damages together. If they were drawn, findings without a fix are set aside.
+// fixCombined fixes all damage together. If it was drawn at random, findings without a fix are set aside.
 func fixCombined(t *testing.T, version int, names []string, drawn bool) {
 	s, o := damagedFixture(t, version, names)
 	r, err := Plan(s, Request{Options: o, SetAside: drawn})
@@ -81,7 +81,7 @@ func fixCombined(t *testing.T, version int, names []string, drawn bool) {
 	}
 }
 
-// damagedFixture returns the fixture of a version after the damages, and the options for it.
+// damagedFixture returns the fixture of a version with the damage, and the options for it.
 func damagedFixture(t *testing.T, version int, names []string) (*record.Session, Options) {
 	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {

@@ -108,7 +108,7 @@ func failure(name string) fields {
 
 const largeImage = 5_600_000
 
-// compactedFirst are the damages after which OpenCode compacts the session before it answers: it takes the counts for
+// compactedFirst is the damage that makes OpenCode compact the session before it answers: it takes the counts for a
 // full context. mend does not foresee that.
 var compactedFirst = []string{
 	"tokens.total infinite in the last answer", "tokens.total enormous in the last answer",

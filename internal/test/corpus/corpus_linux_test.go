@@ -34,7 +34,7 @@ const (
 	fewestEntries = 500
 )
 
-// wholeCases are the cases of which a plain run tests each state: a change is done, undone, cut at three calls, and in
+// wholeCases are the cases that a plain run tests in each state: a change is done, undone, cut at three calls, and in
 // conflict, in a store of each kind.
 var wholeCases = []string{"tree-repair-order", "rows18-conflict", "lines-repair-order", "codex-conflict"}
 

@@ -9,7 +9,7 @@
 //
 // A Program can also fix the inputs that make equal runs differ: the clock and the random numbers.
 //
-// It needs Linux 5.19 or later and no special rights; on other systems the package is empty. The command
+// It needs Linux 5.19 or later and no special privileges; on other systems the package is empty. The command
 // filtered installs the filter in the process that becomes the program.
 //
 // The tests of this package run the real mend and check its promises. The recovery and the checks after a cut depend only

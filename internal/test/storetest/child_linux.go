@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NobodyUID is the id of a user without rights.
+// NobodyUID is the id of an unprivileged user.
 const NobodyUID = 65534
 
 // RunInChild runs the calling test again in a child process, which may limit itself. It returns true in the child. If uid is

@@ -1,5 +1,5 @@
 // Package storetest has the tests that every txn.Store must pass, and helpers for these and other tests: faults, folders in
-// memory, and child processes with fewer rights. A store runs the tests with
+// memory, and child processes with fewer privileges. A store runs the tests with
 //
 //	func TestContract(t *testing.T) { storetest.Run(t, open) }
 //
