@@ -193,7 +193,7 @@ func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
 	if moved < all {
 		what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
 	}
-	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, to, term.Command(show.UndoCommand(b.Done[0], b.Made)))
+	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, to, term.Command("mend undo "+show.UndoID(b.Done[0], b.Made)))
 	if len(b.Failed) > 0 || b.Ctx.Err() != nil {
 		return
 	}

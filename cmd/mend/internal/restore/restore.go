@@ -356,9 +356,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		Done: func(b *frame.Batch) {
 			restored = true
 			e := b.Done[0]
-			if b.Made > 1 {
-				e.ID = mend.OperationOf(e)
-			}
+			e.ID = show.UndoID(e, b.Made)
 			show.PrintCommitted(env.Terminal, e, head.Title, "")
 		},
 	})

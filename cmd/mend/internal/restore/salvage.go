@@ -146,7 +146,7 @@ func (all salvages) run(ctx context.Context, env *frame.Env, f frame.WriteFlags)
 		},
 		Done: func(b *frame.Batch) {
 			if b.Made > 1 {
-				b.Say("Undo all of it: %s", term.Command(show.UndoCommand(b.Done[0], b.Made)))
+				b.Say("Undo all of it: %s", term.Command("mend undo "+show.UndoID(b.Done[0], b.Made)))
 			}
 		},
 	})

@@ -358,11 +358,7 @@ func (op Operation) What() string {
 	switch op[0].Cause.Kind {
 	case change.CauseUndo, change.CauseRedo:
 		text = fmt.Sprintf("%s of %s", op[0].Cause.Kind, text)
-	case change.CauseOrphans:
-		text = "orphans moved to the journal"
-	case change.CauseMove:
-		text = "moved to " + term.OneLine(op[0].Cause.Text, 80)
-	case change.CauseClean:
+	case change.CauseOrphans, change.CauseMove, change.CauseClean:
 		text = CauseText(op[0])
 	default:
 	}
@@ -475,12 +471,13 @@ func entryIDs(es []change.Entry) []string {
 	return ids
 }
 
-// UndoCommand returns the command that undoes the n entries of an operation.
-func UndoCommand(first change.Entry, n int) string {
+// UndoID returns the id with which "mend undo" undoes the n entries of an operation: of the operation, or of its only
+// entry.
+func UndoID(first change.Entry, n int) string {
 	if n == 1 {
-		return "mend undo " + first.ID
+		return first.ID
 	}
-	return "mend undo " + mend.OperationOf(first)
+	return mend.OperationOf(first)
 }
 
 // Conflicts prints conflicts.

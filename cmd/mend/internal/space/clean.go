@@ -373,10 +373,7 @@ func runCleanings(ctx context.Context, env *frame.Env, f frame.WriteFlags, j fra
 		}
 	}
 	j.Done = func(b *frame.Batch) {
-		id := b.Done[0].ID
-		if b.Made > 1 {
-			id = mend.OperationOf(b.Done[0])
-		}
+		id := show.UndoID(b.Done[0], b.Made)
 		env.Say("%s %s%s (%s). Undo: %s", term.Good("Removed"), partly, removedText(all), term.Bold(id), term.Command("mend undo "+id))
 		if all[0].kind == "snapshots" { // they were only moved
 			env.SayAt(2, "To return the space to the disk: %s", term.Command("mend forget "+id))
