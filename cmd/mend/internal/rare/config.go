@@ -97,18 +97,14 @@ func printConfig(env *frame.Env, c config.Config, keys []string) error {
 	if err != nil {
 		return err
 	}
-	all := c.Settings()
 	for _, key := range keys {
 		if err := c.CheckKey(key); err != nil {
 			return &fail.Failure{Code: fail.Usage, Hint: frame.ConfigHint, Err: err}
 		}
 	}
-	var list []config.Setting
-	for _, s := range all {
-		if len(keys) == 0 || slices.Contains(keys, s.Key) {
-			list = append(list, s)
-		}
-	}
+	list := slices.DeleteFunc(c.Settings(), func(s config.Setting) bool {
+		return len(keys) > 0 && !slices.Contains(keys, s.Key)
+	})
 	env.SetAnswers(ConfigAnswer{path, list, show.NonNil(c.Notes())})
 	defer env.Buffer()()
 	width := env.TextWidth()
