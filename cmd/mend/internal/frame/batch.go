@@ -181,17 +181,23 @@ func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
 	}
 	var diff func(*term.Terminal)
 	if !j.NoDiff {
-		diff = func(t *term.Terminal) {
-			for s := range j.Steps { // the error is returned when the step is applied
-				show.Ops(t, s.Plan.Ops)
-			}
-		}
+		diff = func(t *term.Terminal) { PrintDiff(t, j.Steps) }
 	}
 	if err = ConfirmChange(b.Ctx, b.Terminal, f, j.Question, diff); err != nil {
 		b.setPlans(j)
 		err = fail.Worst(err, b.Result())
 	}
 	return err != nil, err
+}
+
+// PrintDiff prints the diff of every change, except of steps without a plan: their errors are returned when they are
+// applied.
+func PrintDiff(t *term.Terminal, steps iter.Seq[Step]) {
+	for s := range steps {
+		if s.Err == nil {
+			show.Ops(t, s.Plan.Ops)
+		}
+	}
 }
 
 // setPlans sets the JSON answer of a job that writes nothing: its plans.

@@ -471,7 +471,7 @@ func (r *repairRun) finish(left error) error {
 		return left
 	}
 	if len(todo) == 0 {
-		r.show(r.proposals)
+		r.show()
 		return r.end(left)
 	}
 	r.proposals = slices.DeleteFunc(r.proposals, func(p show.Proposal) bool {
@@ -492,7 +492,7 @@ func (r *repairRun) finish(left error) error {
 	err := r.Run(r.flags.WriteFlags, frame.Job{
 		Question: fmt.Sprintf(question, name), N: len(todo), Dry: "Run again without --dry-run to repair.", Steps: r.steps, Forks: !r.named,
 		Show: func() {
-			if r.show(r.proposals); r.flags.DryRun {
+			if r.show(); r.flags.DryRun {
 				r.printVerdict()
 			} else if !r.flags.Yes {
 				r.printProof(r.proposals)
@@ -568,9 +568,9 @@ func (r *repairRun) steps(yield func(frame.Step) bool) {
 	}
 }
 
-// show prints proposals, with --patch also their diffs.
-func (r *repairRun) show(ps []show.Proposal) {
-	for _, p := range ps {
+// show prints the proposals, with --patch also their diffs.
+func (r *repairRun) show() {
+	for _, p := range r.proposals {
 		if p.Store != r.shown {
 			r.NextStore(p.Store)
 			r.shown = p.Store
@@ -578,11 +578,7 @@ func (r *repairRun) show(ps []show.Proposal) {
 		printProposal(r.Terminal, p, r.flags.verbose)
 	}
 	if r.flags.Patch {
-		r.Page(func(t *term.Terminal) {
-			for _, p := range ps {
-				show.Ops(t, p.Result.Plan.Ops)
-			}
-		})
+		r.Page(func(t *term.Terminal) { frame.PrintDiff(t, r.steps) })
 	}
 }
 

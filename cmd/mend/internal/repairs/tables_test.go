@@ -59,7 +59,7 @@ func TestTables(t *testing.T) {
 		{Name: "repair", Print: func(screen *term.Terminal, n int) {
 			ps := proposals(t, n)
 			r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(context.Background(), &frame.Env{Terminal: screen}, n)}, proposals: ps, shown: ps[0].Store}
-			r.show(ps)
+			r.show()
 			for i, e := range tables.Entries(min(n, 2)) {
 				show.PrintCommitted(screen, e, ps[i].Head.Title, "")
 				r.Done = append(r.Done, e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -94,17 +95,6 @@ type undoRun struct {
 	one     bool   // there must be exactly one repair, because --only names its records
 }
 
-// printDiff prints the diff of every change.
-func (v *undoRun) printDiff(t *term.Terminal) {
-	for i := range v.Todo {
-		if s := &v.Todo[i]; s.Err == nil {
-			if p, err := v.MakePlan(s); err == nil { // otherwise apply returns the error
-				show.Ops(t, p.Ops)
-			}
-		}
-	}
-}
-
 func (v *undoRun) run() error {
 	n, err := v.Find()
 	if err == nil && v.one && n != 1 {
@@ -153,30 +143,30 @@ func (v *undoRun) revert(b *frame.Batch) error {
 	if len(repairs) > 0 {
 		name = frame.NameRepairs(len(repairs), len(sessionIDs), v.Entry(repairs[0]))
 	}
+	steps := func(yield func(frame.Step) bool) {
+		for _, s := range sessions {
+			p, err := v.MakePlan(s)
+			one := v.step(s, p, err)
+			one.Apply = func(b *frame.Batch) (change.Entry, error) {
+				e, err := b.Apply(s.Store, p)
+				if err == nil {
+					n, err := s.Store.CountUnrestorable(v.Ctx, e)
+					leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
+					made = append(made, s.Repairs...)
+				}
+				if v.flags.Force {
+					err = frame.ForcedError(err)
+				}
+				return e, err
+			}
+			if !yield(one) {
+				return
+			}
+		}
+	}
 	return b.Run(v.flags, frame.Job{
 		Question: fmt.Sprintf("%s %s?", term.Capitalize(v.Verb()), name), N: len(v.Todo),
-		Show: func() { v.show(repairs, sessions) },
-		Steps: func(yield func(frame.Step) bool) {
-			for _, s := range sessions {
-				p, err := v.MakePlan(s)
-				one := v.step(s, p, err)
-				one.Apply = func(b *frame.Batch) (change.Entry, error) {
-					e, err := b.Apply(s.Store, p)
-					if err == nil {
-						n, err := s.Store.CountUnrestorable(v.Ctx, e)
-						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
-						made = append(made, s.Repairs...)
-					}
-					if v.flags.Force {
-						err = frame.ForcedError(err)
-					}
-					return e, err
-				}
-				if !yield(one) {
-					return
-				}
-			}
-		},
+		Show: func() { v.show(repairs, sessions, steps) }, Steps: steps,
 		Done: func(b *frame.Batch) {
 			v.printReversal(b.Done[0], name, repairs, made)
 			if leftOut > 0 {
@@ -197,7 +187,7 @@ func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame
 }
 
 // show shows what is reverted, unless the user has named it and agreed with --yes.
-func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
+func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal, steps iter.Seq[frame.Step]) {
 	if (!v.flags.Yes || v.IsNewest()) && !v.JSON {
 		if len(repairs) == 1 {
 			show.EntryHead(v.Terminal, v.Entry(repairs[0]), false)
@@ -211,7 +201,7 @@ func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 	}
 	switch {
 	case v.flags.Patch:
-		v.Page(v.printDiff)
+		v.Page(func(t *term.Terminal) { frame.PrintDiff(t, steps) })
 	case v.flags.Yes:
 	case len(repairs) == 1 && v.Entry(repairs[0]).Cause.Kind == change.CauseSalvage:
 		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[sessions[0].Kind == change.CauseUndo])
