@@ -105,7 +105,7 @@ func Open(dir string, o Options) (*Keep, error) {
 	return k, nil
 }
 
-// open returns the Keep also with an error: its file is still locked.
+// open returns the Keep even if there is an error, because its file is still locked.
 func open(dir string, o Options) (*Keep, error) {
 	k := &Keep{opts: o, pending: map[string]bool{}}
 	k.file = boltfile.New(dir, boltfile.Spec{

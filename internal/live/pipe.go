@@ -278,8 +278,9 @@ func (p *Pipe) Publish(ctx context.Context, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: pluginEvent(event)}, nil)
 }
 
-// pluginEvent returns the event of OpenCode that carries an event to other plugins. OpenCode does not accept event
-// types of plugins, but it accepts any command, and an unknown command has no effect on the screen.
+// pluginEvent returns the event of OpenCode that carries an event to other plugins. Plugins cannot add event types to
+// OpenCode, but it accepts any command, and an unknown command has no effect on the screen.
+
 func pluginEvent(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }

@@ -54,7 +54,7 @@ func (c *Store) later(
 		if err = cmp.Or(err, errOne); err != nil {
 			return all, err
 		}
-		if undone.Kind() == change.KindDatabase && e.IsUndo() { // to undo an undo changes the database once more
+		if undone.Kind() == change.KindDatabase && e.IsUndo() { // undoing an undo changes the database once more
 			continue
 		}
 		l := laterChange{

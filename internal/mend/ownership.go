@@ -18,8 +18,8 @@ func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	return owns
 }
 
-// owns is [Store.Owns]. If it is false, likely reports whether the store of the entry is missing and every record here
-// has its content from before or after the entry. If the entry removed all its records, several stores can be likely.
+// owns is [Store.Owns]. If owns is false, likely reports whether the entry's store is missing and every record here has
+// its content from before or after the entry. If the entry removed all its records, several stores can be likely.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {

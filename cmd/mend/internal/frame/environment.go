@@ -97,7 +97,7 @@ func (env *Env) printAnswer(err error) error {
 	return err
 }
 
-// conflictIn returns the conflict in an error, also that of a change that was made in part; nil for none.
+// conflictIn returns the conflict in an error, even if the change was made in part; nil for none.
 func conflictIn(err error) *change.ConflictError {
 	if e, ok := errors.AsType[*txn.ConflictedError](err); ok {
 		return e.Err

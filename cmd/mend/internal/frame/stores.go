@@ -42,7 +42,7 @@ func (env *Env) SelectAgent() error {
 
 // AgentOptions returns the options for each agent that has a store here, or only the command's own options if the
 // user names a store or an agent, or if there is no store. It prints a note about each folder of an agent that cannot
-// be read, or in which something is wrong, and returns the last of these errors.
+// be read or has another problem, and returns the last of these errors.
 func AgentOptions(env *Env) (all []mend.Options, unread error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
 		return []mend.Options{env.Opt}, nil

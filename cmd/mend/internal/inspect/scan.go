@@ -423,7 +423,7 @@ func (r *scanReport) problems() error {
 	return nil
 }
 
-// printFinding prints a session and its findings; with all, also notes, and by which rules it was checked.
+// printFinding prints a session and its findings; with all, also notes and the rules that it was checked by.
 func printFinding(env *frame.Env, f mend.Finding, all bool) {
 	defer env.Buffer()()
 	env.Printf("%s\n", term.Cut(show.SeverityWord(f.Severity())+"  "+show.SessionLine(f.Session), env.Width))

@@ -73,7 +73,7 @@ func printMarkdown(
 	return nil
 }
 
-// A paragraph is a piece of a conversation.
+// A paragraph is a part of a conversation in Markdown.
 type paragraph struct {
 	kind  paragraphKind
 	text  string

@@ -70,7 +70,7 @@ second such error.
 				return frame.Usagef("the error text is empty")
 			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.hasFilter() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
-			case text == "." && !namesSession(cmd.Context(), env, text): // it is no error either
+			case text == "." && !namesSession(cmd.Context(), env, text): // nor is it an error
 				names = []string{text}
 			default:
 				f.apiError = text

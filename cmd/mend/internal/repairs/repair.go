@@ -398,8 +398,8 @@ func (r *repairRun) proposeOpen(p *show.Proposal, busy error) error {
 	return err
 }
 
-// brokenSessions returns the sessions that are broken or cannot be examined. To scan a session is faster than to plan its
-// repair.
+// brokenSessions returns the sessions that are broken or cannot be examined. Scanning a session is faster than planning
+// its repair.
 func brokenSessions(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()

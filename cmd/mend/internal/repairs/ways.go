@@ -197,7 +197,7 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 }
 
 // showNext shows the next command if no repair helps against an error: for the session whose newest answer failed with
-// the error, for the broken sessions, or for the newest session. A request that is too long it offers to trim.
+// the error, for the broken sessions, or for the newest session. It offers to trim a request that is too long.
 func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	m, left := searchCulprits(ctx, env, clients, readings, nil)
 	if ctx.Err() != nil {

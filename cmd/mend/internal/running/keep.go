@@ -294,7 +294,7 @@ func (c *copier) catchUp(ctx context.Context, since time.Time) {
 	c.keep(ctx, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
-// keep copies sessions, for the reason why. It reports errors only in the log.
+// keep copies sessions; why is the reason that the copies record. It reports errors only in the log.
 func (c *copier) keep(ctx context.Context, heads []change.Head, why string, thin bool) {
 	c.copying.Lock()
 	defer c.copying.Unlock()
