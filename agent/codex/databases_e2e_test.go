@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -71,5 +72,35 @@ func TestRealDatabases(t *testing.T) {
 				t.Errorf("after the database was set aside the session is %s: %s", r.Fate(), r.Output)
 			}
 		})
+	}
+}
+
+// TestRealFullDisk: with a full disk Codex opens no session, and its error does not name the reason. mend does. With free
+// space again Codex continues the session.
+func TestRealFullDisk(t *testing.T) {
+	h := newHome(t)
+	saved := t.TempDir()
+	must(t, os.CopyFS(saved, os.DirFS(h.Root())))
+	if err := syscall.Mount("tmpfs", h.Root(), "tmpfs", 0, "size=32m"); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = syscall.Unmount(h.Root(), syscall.MNT_DETACH) }()
+	must(t, os.CopyFS(h.Root(), os.DirFS(saved)))
+	filler, err := os.Create(filepath.Join(h.Root(), "other"))
+	must(t, err)
+	for err == nil {
+		_, err = filler.Write(make([]byte, 4096))
+	}
+	if must(t, filler.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	for _, fate := range []string{"dead", "alive"} {
+		s, err := openStore(h)
+		must(t, err)
+		err = s.CheckAccess(true)
+		if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != fate || (err == nil) != (fate == "alive") {
+			t.Errorf("the session is %s, want %s: %s; CheckAccess: %v", r.Fate(), fate, r.Output, err)
+		}
+		must(t, os.RemoveAll(filler.Name()))
 	}
 }

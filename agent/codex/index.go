@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,4 +99,12 @@ func (s *store) readIndex() map[string]*change.Record {
 
 // CheckAccess implements [agent.Store]. An unreadable index hides no session: Codex rebuilds it, or CheckFile
 // reports it.
-func (s *store) CheckAccess(bool) error { return s.Unread() }
+func (s *store) CheckAccess(inUse bool) error {
+	err := s.Unread()
+	if err == nil && inUse {
+		if err = sqlstore.CheckSpace(s.ID().Root, 0, "a prompt needs"); err != nil {
+			err = fmt.Errorf("Codex may answer no prompt: %w", err)
+		}
+	}
+	return err
+}

@@ -1,9 +1,11 @@
 package codex
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,5 +37,35 @@ func TestBusyWithoutProcess(t *testing.T) {
 	}
 	if why := st.(*store).whyBusy("x"); why == "" || strings.Contains(why, "process 0") {
 		t.Errorf("whyBusy = %q", why)
+	}
+}
+
+// TestFullDisk: if less than a megabyte is free, Codex may answer no prompt in a store that is in use.
+func TestFullDisk(t *testing.T) {
+	root := t.TempDir()
+	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Unmount(root, 0) }()
+	for _, dir := range []string{"sessions", locks} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := Agent{}.Open(agent.Located{Path: root}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.CheckAccess(true); err != nil {
+		t.Errorf("CheckAccess = %v on a disk with free space", err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "other"), make([]byte, 3<<19), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.CheckAccess(true); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("CheckAccess = %v on a full disk", err)
+	}
+	if err := st.CheckAccess(false); err != nil {
+		t.Errorf("CheckAccess = %v in a store that is not in use", err)
 	}
 }
