@@ -49,7 +49,7 @@ type VerifyAnswer struct {
 	Entries int         `json:"entries"`
 	Events  int         `json:"events"`
 	Images  int         `json:"images"`
-	Bytes   int64       `json:"bytes"`            // of the images, compressed
+	Bytes   int64       `json:"bytes"`            // of the images, uncompressed
 	Head    string      `json:"head"`             // hash of the newest event, for verify --head
 	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
 	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
