@@ -24,7 +24,7 @@ func Config(env *frame.Env) *cobra.Command {
 		Long: `Show each setting, the value in use, and the source of that value. With KEY, also show what
 the setting means, why you would change it, its allowed values and its environment variable.
 
-The sources, from the weakest to the strongest: the default, the file, the environment, and
+Each source overrides the one before it: the default, the file, the environment, and
 --set KEY=VALUE of the commands that have this flag. The file is a JSON object and may have
 comments; the first line of the output is its path. For example:
 

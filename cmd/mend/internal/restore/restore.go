@@ -35,7 +35,7 @@ const restoreHelp = `Restore brings a session back:
                it is listed again
   deleted      by you, by the agent or by its clean-up: restored from a copy
   shortened    cut, emptied or overwritten: the missing part is restored from a copy;
-               what you took back with /undo only if you name the session
+               what you reverted with /undo only if you name the session
   not loaded   the agent finds no conversation in it: restored from a copy
   prompts      Claude Code deleted it, and there is no copy: its prompts are restored,
                without the answers
