@@ -80,13 +80,11 @@ func earlierChanges(all []change.Entry, wanted map[string]bool) map[string][]cha
 
 // An Effect compares an entry with the current records of the store, and with a repetition of its change.
 type Effect struct {
-	Holds, Before, Other int // the number of records with the content after the entry, before it, or another content
-
-	// Planned means that the change could be planned again; the new plan has ops for Changes of the entry's records.
-	// Refused is the reason if it could not.
-	Planned bool
-	Changes int
-	Refused error
+	Holds   int    `json:"holds"`         // the number of records with the content after the entry
+	Before  int    `json:"before"`        // with the content before it
+	Other   int    `json:"other"`         // with another content
+	Changes *int   `json:"changes"`       // the number of the entry's records that a repetition would change; null if it could not be planned
+	Why     string `json:"why,omitempty"` // the reason if it could not be planned
 }
 
 // Effect compares the records of an entry of this store with their current content, and plans the same change
@@ -114,9 +112,9 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 	switch {
 	case errors.Is(err, errors.ErrUnsupported): // this kind of change cannot be planned again
 	case err != nil && !errors.Is(err, ErrNothingToDo):
-		x.Refused = err
+		x.Why = err.Error()
 	default:
-		x.Planned, x.Changes = true, len(ops)
+		x.Changes = new(len(ops))
 	}
 	return x, nil
 }

@@ -223,7 +223,7 @@ func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 	if env.JSON {
 		r := show.EntryJSON(e, ops)
 		r.Relate(related[e.ID])
-		r.Now = show.NewEffectJSON(effect)
+		r.Now = &effect
 		env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{r}})
 		return nil
 	}
@@ -283,7 +283,7 @@ func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func(
 		x, err = c.Effect(ctx, e)
 	}
 	if err != nil {
-		x.Refused = fmt.Errorf("not known: %w", err)
+		x.Why = "not known: " + err.Error()
 	}
 	return x
 }

@@ -408,12 +408,13 @@ func effectTexts(x mend.Effect) (texts []string) {
 		}
 	}
 	switch {
-	case x.Refused != nil:
-		texts = append(texts, "the same repair now: "+x.Refused.Error())
-	case x.Planned && x.Changes == 0:
+	case x.Why != "":
+		texts = append(texts, "the same repair now: "+x.Why)
+	case x.Changes == nil:
+	case *x.Changes == 0:
 		texts = append(texts, "the same repair now would change nothing")
-	case x.Planned:
-		texts = append(texts, fmt.Sprintf("the same repair now would make %s", term.Count(x.Changes, "change")))
+	default:
+		texts = append(texts, fmt.Sprintf("the same repair now would make %s", term.Count(*x.Changes, "change")))
 	}
 	return texts
 }

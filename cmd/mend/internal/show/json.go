@@ -58,7 +58,7 @@ type RepairJSON struct {
 	InForce   *bool           `json:"inForce,omitempty"`
 	Follows   []string        `json:"follows,omitzero"` // entries that changed the same records before, the newest first
 	Again     []string        `json:"again,omitzero"`   // entries that changed the same records afterwards
-	Now       *EffectJSON     `json:"now,omitempty"`
+	Now       *mend.Effect    `json:"now,omitempty"`
 	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do: the newest repair in force
 	Remaining []DiagnosisJSON `json:"remaining,omitempty"`
 	Suspects  []DiagnosisJSON `json:"suspects,omitempty"`
@@ -273,27 +273,6 @@ type PluginJSON struct {
 	Path  string `json:"path"`
 	Why   string `json:"why,omitempty"` // the reason if unreadable
 	agent.Status
-}
-
-// An EffectJSON counts the records of an entry by their current content, and has the effect of repeating its change.
-type EffectJSON struct {
-	Holds   int    `json:"holds"`
-	Before  int    `json:"before"`
-	Other   int    `json:"other"`
-	Changes *int   `json:"changes"` // of a repetition; null if it could not be planned
-	Why     string `json:"why,omitempty"`
-}
-
-// NewEffectJSON converts an effect.
-func NewEffectJSON(x mend.Effect) *EffectJSON {
-	j := &EffectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
-	if x.Planned {
-		j.Changes = &x.Changes
-	}
-	if x.Refused != nil {
-		j.Why = x.Refused.Error()
-	}
-	return j
 }
 
 // Relate sets the entries that changed the same records before and after.
