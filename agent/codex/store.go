@@ -253,7 +253,7 @@ func (s *store) rollouts(ctx context.Context, head change.Head) (all []change.Re
 	return append(all, head.Ref)
 }
 
-// otherRollouts returns the rollouts of a session except the one of head. See [rollout.NameIDs].
+// otherRollouts returns the rollouts of a session except the rollout of head. See [rollout.NameIDs].
 func (s *store) otherRollouts(ctx context.Context, head change.Head) (all []change.Ref) {
 	for _, p := range s.namedAfter(ofSession + head.ID) {
 		if one, err := s.SessionAt(ctx, p); err == nil && one.Ref != head.Ref {

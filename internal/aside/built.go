@@ -76,7 +76,7 @@ func (b *Built) Finish(a *Area, name string) error {
 	return a.Sync(&atomicfile.Barrier{}, b.Folder(), builtDir, stage.Dir, ".")
 }
 
-// Discard unlocks the folder, and removes it unless a change has moved it. Call it in any case. If it cannot be removed,
+// Discard unlocks the folder, and removes it unless a change has moved it. Always call it. If it cannot be removed,
 // the next change does it.
 func (b *Built) Discard() {
 	if b.lock != nil {

@@ -68,7 +68,7 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 }
 
 // BuildDatabase makes build write a new database at a path in a private folder, and returns the image of its files.
-// discard removes it, unless a change has moved it; call it in any case.
+// discard removes it, unless a change has moved it; always call it.
 func (a *Area) BuildDatabase(ctx context.Context, f DatabaseFile, build func(path string) error) (post *change.Image, discard func(), err error) {
 	b, err := a.Build()
 	if err != nil {

@@ -21,7 +21,7 @@ type Barrier struct {
 // maxOpen is the number of files that a barrier keeps open.
 const maxOpen = 16
 
-// Add adds a file or folder to the barrier and closes it, at the latest in Wait.
+// Add adds a file or folder to the barrier, which closes it in Wait or earlier.
 func (b *Barrier) Add(f *os.File) {
 	b.files = append(b.files, f)
 	if len(b.files) == maxOpen {

@@ -215,7 +215,7 @@ func (p *FallbackPolicy) handleAnswer(s fallbackState, e fallbackEvent) (fallbac
 }
 
 const (
-	finishUnknown = "unknown" // the model gave no reason for its end
+	finishUnknown = "unknown" // the model gave no reason for ending
 	maxEmpty      = 3         // answers in a row without content
 	emptyAnswers  = "empty answers"
 )

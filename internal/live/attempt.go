@@ -183,7 +183,7 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.countAttempt(a.Head.ID, -1) // without a try, the attempt does not count
+			a.countAttempt(a.Head.ID, -1) // nothing was tried, so the attempt does not count
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {

@@ -19,7 +19,7 @@
 //  5. End a running turn of the agent.
 //  6. Plan and repair.
 //  7. Count, log and show the result, and resume the turn if that is enabled and useful.
-//  8. Tell the other plugins that the recovery has ended, in any case.
+//  8. Always tell the other plugins that the recovery has ended.
 //
 // Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until one of its
 // turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never after the agent has ended.

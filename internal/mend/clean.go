@@ -51,8 +51,8 @@ func (c *Store) Space(
 	return space.Parts, sessions, err
 }
 
-// ProposeClean plans to remove data from the store to make room. what names the data in one word. The caller must call
-// Discard in any case. The error names the processes that have the store's database open. It wraps [repair.ErrBusy] if
+// ProposeClean plans to remove data from the store to make room. what names the data in one word. The caller must
+// always call Discard. The error names the processes that have the store's database open. It wraps [repair.ErrBusy] if
 // an agent uses one of the sessions, and [errors.ErrUnsupported] if the store has no such data.
 func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequest) (agent.Cleaned, error) {
 	if err := c.Changeable(ctx); err != nil {

@@ -146,7 +146,7 @@ func (c *Store) withOptions(r repair.Request) repair.Request {
 }
 
 // withWriter runs f with the journal open for writing, and with the store's transactions for that journal. version
-// is the version of the agent, "" for the one of the store.
+// is the version of the agent, "" for the version for diagnoses.
 func (c *Store) withWriter(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
 	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.agentVersion())

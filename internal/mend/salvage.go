@@ -34,7 +34,7 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 }
 
 // ProposeSalvage reads a damaged database as far as possible and writes the rows into a new one beside it or,
-// if dryRun is set, into a temporary one. The caller must call Discard in any case. The error wraps
+// if dryRun is set, into a temporary one. The caller must always call Discard. The error wraps
 // [errors.ErrUnsupported] if the store is not a database.
 func (c *Store) ProposeSalvage(
 	ctx context.Context, dryRun bool, progress func(done, total int64),

@@ -29,7 +29,7 @@ type Store interface {
 type Options struct {
 	Since time.Time     // sessions that were updated since then count as changed at the start
 	Quiet time.Duration // how long a session must be unchanged
-	Poll  time.Duration // time between two looks at the store
+	Poll  time.Duration // time between two checks of the store
 
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
 	// true it is called again later, even if the session does not change.
@@ -45,7 +45,7 @@ type Notice struct {
 }
 
 const (
-	pauses    = 10               // the pause after a look, as a multiple of its duration
+	pauses    = 10               // the pause after a check, as a multiple of its duration
 	retry     = 10 * time.Second // before Handle is called again; it doubles up to lastRetry
 	lastRetry = time.Minute
 
@@ -69,9 +69,9 @@ type follower struct {
 	recent map[string]*recent
 	state  change.Stamp // at the last list
 	seen   time.Time    // when the state was last read
-	next   time.Time    // the next look
+	next   time.Time    // of the next check
 
-	failures int // of the last looks, in a row
+	failures int // consecutive, of the last checks
 }
 
 // Run follows a store until the context ends.
@@ -79,7 +79,7 @@ func Run(ctx context.Context, s Store, o Options) {
 	f := &follower{Options: o, store: s, recent: map[string]*recent{}}
 	for ctx.Err() == nil {
 		if !time.Now().Before(f.next) {
-			f.look(ctx)
+			f.check(ctx)
 		}
 		f.handle(ctx)
 		select {
@@ -111,9 +111,9 @@ func (f *follower) wake() time.Time {
 	return at
 }
 
-// look finds the sessions that have changed. It calls Notice for the second failure in a row, because a database may be
-// locked for a moment.
-func (f *follower) look(ctx context.Context) {
+// check finds the sessions that have changed. It calls Notice for the second failure in a row, because a database may
+// be locked for a moment.
+func (f *follower) check(ctx context.Context) {
 	began := time.Now()
 	defer func() { f.next = time.Now().Add(max(f.Poll, pauses*time.Since(began))) }()
 	state, err := f.store.State(ctx)

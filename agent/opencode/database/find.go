@@ -45,8 +45,8 @@ func (p Program) isChannel(name string) bool {
 
 // Find returns the program's databases. The first is the one that a released OpenCode uses, even if it is not a
 // regular file: OpenCode would use no other. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on
-// every system; $OPENCODE_DB names another file, absolute or relative to that folder (since 1.18 at the latest;
-// 1.2.27 ignores it).
+// every system; $OPENCODE_DB names another file, absolute or relative to that folder (1.18 reads it, 1.2.27
+// ignores it).
 func (p Program) Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := p.DataDir(env, home), env(strings.ToUpper(string(p))+"_DB")

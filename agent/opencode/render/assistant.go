@@ -165,7 +165,7 @@ func (a *assistantDraft) addReasoning(p *record.Part) {
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	unmarked := anthropic.Get("signature").Nullish() && anthropic.Get("redactedData").Nullish()
 	switch {
-	case a.isEmpty(draftBlock{Block: &b, unsent: unmarked}): // the agent drops it before it reads its members
+	case a.isEmpty(draftBlock{Block: &b, unsent: unmarked}): // the agent drops the block before it reads its members
 		a.addBlock(p, b, true)
 		return
 	case !signed && anthropic.Get("signature").Kind() != 0:

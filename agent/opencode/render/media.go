@@ -32,7 +32,7 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 		if b.Mime, b.Data, why = parseDataURL(text); why != "" {
 			return request.Block{}, why
 		}
-	case "": // not a URL: the agent takes it for base64
+	case "": // not a URL: the agent treats it as base64
 		b.Data = text
 	case "http", "https": // sent unchanged, or downloaded for each request: mend does not try that
 		b.URL = l.href
@@ -168,7 +168,7 @@ func unreadableFileText(name, kind string) string {
 
 // A link is a file's URL.
 type link struct {
-	scheme string // in lower case; "" if the text is not a URL: the agent then takes it for base64
+	scheme string // in lower case; "" if the text is not a URL: the agent then treats it as base64
 	// For http and https:
 	href    string // as it is sent
 	address string // href without password and query, for users and models
