@@ -306,6 +306,22 @@ func TestTwoProcessesInOrder(t *testing.T) {
 	}
 }
 
+// TestReminders: the output of a hook and a note of Claude Code itself are sent as reminders, a prompt as it is. The
+// records are from 2.1.332.
+func TestReminders(t *testing.T) {
+	for members, want := range map[string]string{
+		``: "Stop hook feedback:\nno",
+		`"isMeta":true,"ownNote":true,"turnCompanion":true,`:                      "<system-reminder>\nStop hook feedback:\nno\n</system-reminder>",
+		`"isMeta":true,"rowSource":"hook","hookText":true,"hookTextLead":"Lead",`: "<system-reminder>\nLead\nStop hook feedback:\nno\n</system-reminder>",
+	} {
+		line := fmt.Sprintf(`{"parentUuid":null,"type":"user",%s"uuid":"x1","sessionId":%q,"message":{"role":"user","content":"Stop hook feedback:\nno"}}`, members, claude.Session)
+		turns := diagnose.StateOf(newCase([]byte(line + "\n"))).Request().Turns
+		if got := turns[0].Blocks[0].Text; got != want {
+			t.Errorf("%s: %q is sent, want %q", members, got, want)
+		}
+	}
+}
+
 // TestRefusedFile: when Claude Code has stored the error of a refused file, it sends the nearest file before the error no
 // longer, with the next error the one before that. A cleared result counts as a file.
 func TestRefusedFile(t *testing.T) {

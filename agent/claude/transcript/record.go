@@ -216,10 +216,19 @@ func (r *Record) isCommand() bool {
 	return r.Type == System && r.Subtype == "local_command" && r.IsString()
 }
 
-// isNotification reports whether the record is the report of a background task.
-func (r *Record) isNotification() bool {
-	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" &&
-		r.value.TextAt("origin", "subkind") == ""
+// reminder returns what Claude Code puts before the text of a record that it wrote itself, "" before any other: the
+// report of a background task, the output of a hook, or a note such as the one after a stream that was cut.
+func (r *Record) reminder() string {
+	switch isTask := r.value.TextAt("origin", "kind") == "task-notification"; {
+	case !r.IsString():
+	case isTask && r.value.TextAt("origin", "subkind") == "":
+		return notification
+	case isTrue(r.value.Get("hookText")):
+		return "<system-reminder>\n" + r.value.TextAt("hookTextLead") + "\n"
+	case isTrue(r.value.Get("ownNote")):
+		return "<system-reminder>\n"
+	}
+	return ""
 }
 
 // IsString reports whether the content is a string.

@@ -167,9 +167,9 @@ func (b *builder) addRecord(r *Record) {
 			}
 		}
 		sent := b.refused.without(r, &block.Block)
-		if r.isNotification() {
-			notified := block.Block
-			notified.Text, sent = notification+notified.Text+"\n</system-reminder>", &notified
+		if begin := r.reminder(); begin != "" {
+			wrapped := block.Block
+			wrapped.Text, sent = begin+wrapped.Text+"\n</system-reminder>", &wrapped
 		}
 		if sent != nil {
 			m.blocks = append(m.blocks, sent)
