@@ -75,9 +75,9 @@ func TestRealDatabases(t *testing.T) {
 	}
 }
 
-// TestRealFullDisk: with a full disk Codex opens no session, and its error does not name the reason. mend does. With free
-// space again Codex continues the session.
-func TestRealFullDisk(t *testing.T) {
+// TestRealDisk: if its disk is full or read-only, Codex opens no session, and its error does not name the reason. mend
+// does. With free space again Codex continues the session.
+func TestRealDisk(t *testing.T) {
 	h := newHome(t)
 	saved := t.TempDir()
 	must(t, os.CopyFS(saved, os.DirFS(h.Root())))
@@ -94,13 +94,18 @@ func TestRealFullDisk(t *testing.T) {
 	if must(t, filler.Close()); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	for _, fate := range []string{"dead", "alive"} {
+	for n, fate := range []string{"dead", "alive", "dead"} {
+		if n == 2 {
+			must(t, syscall.Mount("", h.Root(), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+		}
 		s, err := openStore(h)
 		must(t, err)
 		err = s.CheckAccess(true)
 		if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != fate || (err == nil) != (fate == "alive") {
 			t.Errorf("the session is %s, want %s: %s; CheckAccess: %v", r.Fate(), fate, r.Output, err)
 		}
-		must(t, os.RemoveAll(filler.Name()))
+		if n == 0 {
+			must(t, os.Remove(filler.Name()))
+		}
 	}
 }

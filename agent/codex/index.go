@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -101,10 +102,17 @@ func (s *store) readIndex() map[string]*change.Record {
 // reports it.
 func (s *store) CheckAccess(inUse bool) error {
 	err := s.Unread()
-	if err == nil && inUse {
-		if err = sqlstore.CheckSpace(s.ID().Root, 0, "a prompt needs"); err != nil {
-			err = fmt.Errorf("Codex may answer no prompt: %w", err)
+	if err != nil || !inUse {
+		return err
+	}
+	err = sqlstore.CheckSpace(s.ID().Root, 0, "a prompt needs")
+	for _, name := range []string{databases[0].name, locks} { // and the folder that contains them
+		if e := s.file(name).CheckWritable(); err == nil && !errors.Is(e, fs.ErrNotExist) {
+			err = e
 		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("Codex may answer no prompt: %w", err)
+	}
+	return nil
 }

@@ -40,8 +40,9 @@ func TestBusyWithoutProcess(t *testing.T) {
 	}
 }
 
-// TestFullDisk: if less than a megabyte is free, Codex may answer no prompt in a store that is in use.
-func TestFullDisk(t *testing.T) {
+// TestDisk: if less than a megabyte is free, or the disk is read-only, Codex may answer no prompt in a store that is in
+// use.
+func TestDisk(t *testing.T) {
 	root := t.TempDir()
 	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skip(err)
@@ -64,6 +65,12 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := st.CheckAccess(true); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("CheckAccess = %v on a full disk", err)
+	}
+	if err := unix.Mount("", root, "", unix.MS_REMOUNT|unix.MS_RDONLY, "size=4m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.CheckAccess(true); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("CheckAccess = %v on a disk that is read-only", err)
 	}
 	if err := st.CheckAccess(false); err != nil {
 		t.Errorf("CheckAccess = %v in a store that is not in use", err)
