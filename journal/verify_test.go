@@ -249,7 +249,7 @@ func addChunk(j *Journal, w *writer) error {
 	return w.Put(bucketImages, boltfile.ChunkKey(hash(keys[0]), 0), boltfile.Compress(nil, []byte("x")))
 }
 
-// TestDamageIsExplained: the error names the damage and the way out, and the file stays as it is.
+// TestDamageIsExplained: the error names the damage and what the user can do, and the file stays unchanged.
 func TestDamageIsExplained(t *testing.T) {
 	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)

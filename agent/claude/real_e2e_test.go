@@ -74,7 +74,7 @@ func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Store {
 // TestRealDamages breaks a transcript, sends a prompt with the real program, repairs the transcript, and sends a prompt
 // again. Each time the request is the one that mend expects. After the repair it has all blocks of the healthy request
 // that are still in the file. After the undo the transcript is as before. With -update the test writes the result of
-// each damage on this version.
+// each kind of damage on this version.
 func TestRealDamages(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}

@@ -177,8 +177,8 @@ func TestNewerVersion(t *testing.T) {
 	}
 }
 
-// TestDamages predicts the result of each damage, repairs the session and undoes the repair. make e2e-codex compares
-// all of this with the real program.
+// TestDamages predicts the result of each kind of damage, repairs the session and undoes the repair. make e2e-codex
+// compares all of this with the real program.
 func TestDamages(t *testing.T) {
 	for _, d := range fixture.Damages() {
 		if d.Index {

@@ -38,8 +38,8 @@ func newHome(t *testing.T) *fixture.Home {
 	return h
 }
 
-// TestRealDamages: mend predicts the request and the result of each damage. After the repair Codex continues the
-// session, and sends all content that the damage did not remove. An undo restores each byte.
+// TestRealDamages: mend predicts the request and the result of each kind of damage. After the repair Codex continues
+// the session, and sends all content that the damage did not remove. An undo restores each byte.
 func TestRealDamages(t *testing.T) {
 	h := newHome(t)
 	restore := h.Save()

@@ -32,13 +32,13 @@ import (
 	"mend/txn"
 )
 
-// A repetitionCase is a damage in a store.
+// A repetitionCase is a kind of damage in a store.
 type repetitionCase struct {
 	agent, store, name string
 	write              func(t *testing.T, dir string) (path, session string)
 }
 
-// repetitionCases returns each damage in each store. A plain run leaves out large transcripts.
+// repetitionCases returns each kind of damage in each store. A plain run leaves out large transcripts.
 func repetitionCases() (all []repetitionCase) {
 	for i, store := range []string{"tree 1.1", "sqlite 1.2", "sqlite 1.18"} {
 		for _, w := range damage.Table {

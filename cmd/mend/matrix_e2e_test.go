@@ -16,8 +16,8 @@ import (
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
 
-// TestMatrix: for each damage and version, mend scan reports broken if and only if the real program fails, with the
-// same rule. After mend fix the real program answers. After mend undo the store is identical, and the real program
+// TestMatrix: for each kind of damage and version, mend scan reports broken if and only if the real program fails, with
+// the same rule. After mend fix the real program answers. After mend undo the store is identical, and the real program
 // fails as before. A short run has [damage.Everyday], and of 1.2.27 three of them and what differs from 1.18.33.
 func TestMatrix(t *testing.T) {
 	m := cellTable{title: "damage", columns: damage.Versions[:]}
@@ -82,7 +82,7 @@ func (w agentPool) try(ts *testStore, healthy []damage.Record, want string) stri
 	return outcome
 }
 
-// runFile tests a damage that adds a file which OpenCode reads as a record: mend reports the file and does not move it.
+// runFile tests damage that adds a file which OpenCode reads as a record: mend reports the file and does not move it.
 func (w agentPool) runFile(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
 	damage.Edit(ts, ts.path, ts.session, apply)

@@ -84,7 +84,7 @@ func indexOf(t *testing.T, version string) int {
 	return 0
 }
 
-// TestNewcomerClaude: the same holds for the real Claude Code, for each rule of its provider that a damage breaks.
+// TestNewcomerClaude: the same holds for the real Claude Code, for each rule of its provider that damage breaks.
 func TestNewcomerClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {

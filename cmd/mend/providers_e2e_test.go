@@ -25,10 +25,10 @@ const pageVersion = "1.18.33"
 
 var providersVersion = flag.String("opencode", pageVersion, "the version of OpenCode that TestProviders asks, one with a database")
 
-// TestProviders: for each damage and provider, mend scan reports what the real program and its provider do. The session
-// works after mend fix, or after mend fix --error with the provider's text if only the provider can detect the damage.
-// After mend undo the store is identical. A short run has [damage.Everyday], each outcome of a damage with the first
-// provider that has it; other runs have every damage with every provider. -update writes testdata/providers.md.
+// TestProviders: for each kind of damage and provider, mend scan reports what the real program and its provider do. The
+// session works after mend fix, or after mend fix --error with the provider's text if only the provider can detect the
+// damage. After mend undo the store is identical. A short run has [damage.Everyday], each outcome with the
+// first provider that has it; other runs have every damage with every provider. -update writes testdata/providers.md.
 func TestProviders(t *testing.T) {
 	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
@@ -230,7 +230,7 @@ func (m providerMatrix) put(name, setting, outcome string) {
 	m[name][setting] = outcome
 }
 
-// notRun is the cell of a damage that was not tested yet.
+// notRun is the cell of a kind of damage that was not tested yet.
 const notRun = "not run"
 
 const providersHead = `# Damages and providers

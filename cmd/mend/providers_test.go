@@ -80,7 +80,7 @@ func checkProviderFate(t *testing.T, setting, verdict, message string, scan scan
 	}
 }
 
-// TestProvidersPage: mend scan reports for each damage with each provider what the real program did when
+// TestProvidersPage: mend scan reports for each kind of damage with each provider what the real program did when
 // testdata/providers.md was written. A plain run has some of the damage.
 func TestProvidersPage(t *testing.T) {
 	storetest.Long(t)
@@ -91,7 +91,7 @@ func TestProvidersPage(t *testing.T) {
 	cells := providerCells(string(page))
 	store := opencode.UnpackProviders(t)
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
-	always := []string{ // two damages that people meet, and findings that no other plain test has
+	always := []string{ // two kinds of damage that people meet, and findings that no other plain test has
 		"empty answer", "tool running",
 		"the provider ran the call", "reasoning deleted", "item id twice",
 		"output an object", "SVG attached", "tokens.total infinite in the last answer",

@@ -140,7 +140,7 @@ func emptyHome(dir string) error {
 //	sql STATEMENT     run a statement on the database $STORE
 //	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE and $SESSION
 //	codex NAME [N]    write 1 + N rollouts of Codex with that damage of [codex.Damages]; sets $STORE, $FILE and $SESSION
-//	damage NAME...    apply damages of [damage.Table] to $SESSION
+//	damage NAME...    apply rows of [damage.Table] to $SESSION
 //	snap NAME         store the names, bytes and modes of the whole store under NAME
 //	same NAME         require that the store is the same as at snap NAME
 //	crash STEP        repair $SESSION, and stop as if killed before the first call whose name starts with STEP

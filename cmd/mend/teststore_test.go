@@ -54,7 +54,7 @@ func newTestStoreIn(t *testing.T, version int, dir string) *testStore {
 
 func (ts *testStore) store() damage.Store { return openStore(ts, ts.path, ts.session) }
 
-// damage applies a damage of the table.
+// damage applies the damage of a row of the table.
 func (ts *testStore) damage(w damage.Kind) { damage.Edit(ts, ts.path, ts.session, w.Apply) }
 
 // records returns the messages and the parts, in the order of the request.

@@ -32,7 +32,7 @@ import (
 // changes the block. If the error names no block, the session breaks the rule.
 func TestCulpritOfEachRule(t *testing.T) {
 	storetest.Long(t)
-	tried := map[string]bool{} // rules, and damages of megabytes
+	tried := map[string]bool{} // rules, and damage of megabytes
 	t.Run("OpenCode", func(t *testing.T) {
 		store := opencode.UnpackProviders(t)
 		t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))

@@ -49,7 +49,7 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 		})
 	}
 	if err != nil {
-		return freed, fmt.Errorf("thinning the kept copies: %w", err)
+		return freed, fmt.Errorf("removing old copies: %w", err)
 	}
 	return freed, nil
 }

@@ -24,7 +24,7 @@ const oldestProtocol = 1
 
 // Errors of a [Pipe].
 var (
-	errProtocol   = errors.New("the plugin speaks another protocol")
+	errProtocol   = errors.New("the plugin uses another protocol")
 	errAgentEnded = errors.New("the agent has ended")
 )
 
@@ -280,7 +280,6 @@ func (p *Pipe) Publish(ctx context.Context, event string) error {
 
 // pluginEvent returns the event of OpenCode that carries an event to other plugins. Plugins cannot add event types to
 // OpenCode, but it accepts any command, and an unknown command has no effect on the screen.
-
 func pluginEvent(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }

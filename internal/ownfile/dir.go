@@ -128,7 +128,6 @@ func makeDir(dir string) error {
 	}
 	parent := filepath.Dir(dir)
 	if parent != dir { // a Windows drive can be missing
-
 		if err := makeDir(parent); err != nil {
 			return err
 		}

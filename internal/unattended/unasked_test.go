@@ -125,9 +125,9 @@ func damages() (all []damagedSession) {
 	return all
 }
 
-// TestUnasked: a repair without a question has the outcome that the golden file gives for each damage, and keeps all
-// undamaged content of the request. A plain run has the damage that people meet. MEND_SWEEP=all with -update writes
-// the file.
+// TestUnasked: a repair without a question has the outcome that the golden file gives for each kind of damage, and
+// keeps all undamaged content of the request. A plain run has the damage that people meet. MEND_SWEEP=all with -update
+// writes the file.
 func TestUnasked(t *testing.T) {
 	written, err := os.ReadFile(golden)
 	if err != nil && !*update {

@@ -114,8 +114,8 @@ func leaf(data []byte) (uuid string) {
 	return uuid
 }
 
-// TestDamages: on each version each damage has the finding that the table lists, and its repair restores the blocks
-// that the real program then sends.
+// TestDamages: on each version each kind of damage has the finding that the table lists, and its repair restores the
+// blocks that the real program then sends.
 func TestDamages(t *testing.T) {
 	// Transcripts of 10 and 34 MB. Smaller ones have the same rules and places.
 	large := []string{"two large images in early prompts", "PDF larger than a request, in a result"}
@@ -280,8 +280,8 @@ func TestLastPromptWithoutParent(t *testing.T) {
 	}
 }
 
-// TestTwoProcessesInOrder: two processes in print mode that write their turns one after the other are told from a user who
-// went back by the time of the earlier answer.
+// TestTwoProcessesInOrder: two processes in print mode that write their turns one after the other are distinguished from
+// a rewind by the time of the earlier answer.
 func TestTwoProcessesInOrder(t *testing.T) {
 	data := claude.ByName("gone back in print mode").Broken()
 	if found := repair.Diagnose(newCase(data)); len(found) != 1 || found[0].Severity != repair.Note {
@@ -322,8 +322,8 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// TestRefusedFile: when Claude Code has stored the error of a refused file, it sends the nearest file before the error no
-// longer, with the next error the one before that. A cleared result counts as a file.
+// TestRefusedFile: for each stored error of a refused file Claude Code leaves out one more file: first the nearest one
+// before the error, then the one before that. A cleared result counts as a file.
 func TestRefusedFile(t *testing.T) {
 	const refused = `{"parentUuid":%q,"type":"user","uuid":"p%[2]d","sessionId":%[3]q,"message":{"role":"user","content":"again"}}
 {"parentUuid":"p%[2]d","type":"assistant","uuid":"e%[2]d","sessionId":%[3]q,"message":{"id":"e%[2]d","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"Image base64 size (5MB) exceeds API limit (5MB)."}]},"errorDetails":"Image base64 size (5MB) exceeds API limit (5MB).","isApiErrorMessage":true,"healsDistinctCarrier":true}

@@ -213,7 +213,6 @@ func baseOf(lines []line) (id string, end, offset int64) {
 
 // missing returns the id of the first rollout that does not exist: s itself, with the given id, or one that has the
 // beginning of s. It returns "" if all exist.
-
 func (s *Source) missing(id string) string {
 	if id == "" || s == nil {
 		return id

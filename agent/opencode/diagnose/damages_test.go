@@ -130,7 +130,7 @@ func TestRenumberedIsNotFixed(t *testing.T) {
 }
 
 // TestHealed: a finding has Healed exactly if a newer version of the real program continues with that damage
-// (testdata/found.md). Each rule with Healed has such a damage.
+// (testdata/found.md). Each rule with Healed has such damage.
 func TestHealed(t *testing.T) {
 	storetest.NeedAllCases(t)
 	missing := map[string]bool{}

@@ -19,7 +19,7 @@ func TestWorkspaceFolder(t *testing.T) {
 	}
 	for _, c := range []struct {
 		kind, workspace, own string
-		want                 string // the way out; "" for a healthy session
+		want                 string // what the user can do; "" for a healthy session
 	}{
 		{"worktree", "/there", "/there", ""},
 		{"worktree", "/there", "/gone", ""},

@@ -71,7 +71,7 @@ func TestModelComesFromOneRecord(t *testing.T) {
 }
 
 // TestSeverityInVersionInUse: a finding is broken exactly if the request of the version in use has it. A plain run has
-// each damage in the store of one version.
+// each kind of damage in the store of one version.
 func TestSeverityInVersionInUse(t *testing.T) {
 	for i := range damage.Versions {
 		for n, w := range damage.Table {

@@ -198,7 +198,7 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
-// TestDamagedParts: a plan with one op fixes a damage that makes the real program fail, for every version and with
+// TestDamagedParts: a plan with one op fixes damage that makes the real program fail, for every version and with
 // thinking on and off.
 func TestDamagedParts(t *testing.T) {
 	for i, version := range damage.Versions {

@@ -17,7 +17,7 @@ import (
 
 // Helpers of the tests of damaged and incomplete records.
 
-// fromStore returns the fixture of a version, given by its number, as its store loads it after a damage.
+// fromStore returns the fixture of a version, given by its number, as its store loads it after damage.
 func fromStore(t *testing.T, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	return unpack(t, version, apply).load()
@@ -140,7 +140,7 @@ func wantOthersUnchanged(t *testing.T, before, after *record.Session, but change
 	}
 }
 
-// to returns a damage that replaces the data of a record.
+// to returns the damage that replaces the data of a record.
 func to(data string) func(change.Record) change.Record {
 	return func(r change.Record) change.Record { return damaged(r, data, 0) }
 }

@@ -31,7 +31,7 @@ type stored struct {
 	id   string
 }
 
-// unpack returns the fixture of a version, given by its number, after a damage.
+// unpack returns the fixture of a version, given by its number, after damage.
 func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 	t.Helper()
 	dir := storetest.FastDir(t)

@@ -23,7 +23,7 @@ import (
 	"mend/testdata"
 )
 
-// knownDamage returns the fixture of a version, given by its number, after a damage.
+// knownDamage returns the fixture of a version, given by its number, after damage.
 func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)

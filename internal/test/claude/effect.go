@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// An Effect is what a damage does to a session on a version of Claude Code.
+// An Effect is what damage does to a session on a version of Claude Code.
 type Effect struct {
 	Before  int    // number of blocks sent with the damage, even if the request is refused
 	Refused bool   // there is no answer

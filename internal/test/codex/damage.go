@@ -62,7 +62,7 @@ func ByName(name string) Damage {
 	return all[i]
 }
 
-// Broken returns the rollout of [testdata.Codex] with a damage that changes only the rollout.
+// Broken returns the rollout of [testdata.Codex] with damage that changes only the rollout.
 func (d Damage) Broken() []byte {
 	r := newRollout(testdata.Codex)
 	d.Do(r)
@@ -536,7 +536,7 @@ func compactions() []Damage {
 	}
 }
 
-// row returns a damage of the index.
+// row returns damage to the index.
 func row(sql string) func(*Rollout) {
 	return func(r *Rollout) { r.h.SQL(sql) }
 }

@@ -152,7 +152,7 @@ func recipes() []recipe {
 	}
 }
 
-// openCode writes a store of OpenCode with damages.
+// openCode writes a store of OpenCode with damage.
 func openCode(archive []byte, damages ...string) func(*maker) {
 	return func(m *maker) {
 		data := filepath.Join(m.home, ".local", "share")
@@ -275,7 +275,7 @@ func deleteSession(m *maker) {
 	}
 }
 
-// transcript writes a transcript of Claude Code with damages.
+// transcript writes a transcript of Claude Code with damage.
 func transcript(damages ...string) func(*maker) {
 	return func(m *maker) {
 		m.session = claude.Session
@@ -327,7 +327,7 @@ func sessionStart(m *maker) string {
 	return fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":"/","hook_event_name":"SessionStart","source":"resume"}`, m.session, m.transcriptPath())
 }
 
-// rollout writes a home of Codex, with damages.
+// rollout writes a home of Codex, with damage.
 func rollout(damages ...string) func(*maker) {
 	return func(m *maker) {
 		m.session = testdata.CodexSession

@@ -12,7 +12,7 @@ var ProviderColumns = [...][]string{
 }
 
 // A ProviderKind is one kind of damage, with the fate of the next prompt on 1.18.33 for each
-// of [ProviderColumns]. [NoChange] stands for a damage that finds nothing there.
+// of [ProviderColumns]. [NoChange] stands for damage that finds nothing there.
 type ProviderKind struct {
 	Name  string
 	Apply func(Store)
@@ -24,7 +24,7 @@ type ProviderKind struct {
 	Unseen bool
 }
 
-// NoChange is the fate of a session that a damage does not change.
+// NoChange is the fate of a session that the damage does not change.
 const NoChange = "-"
 
 func byProvider(v ...string) [len(ProviderColumns)]string { return [len(ProviderColumns)]string(v) }

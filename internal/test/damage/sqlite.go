@@ -29,7 +29,7 @@ func failOnError(t Failer, ask func(statement string, args ...any) ([]map[string
 }
 
 // Edit calls edit with the store at path, a tree or a database, which no program may have open: a database is
-// changed over one connection and without a flush, which is most of the cost of a damage.
+// changed over one connection and without a flush, which is most of the cost of the damage.
 func Edit(t Failer, path, session string, edit func(Store)) {
 	if filepath.Ext(path) != ".db" {
 		edit(Tree{T: t, Root: path, Session: session})

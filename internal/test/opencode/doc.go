@@ -7,7 +7,7 @@
 // of testdata there, [Home.Continue] and [Server.Prompt] send one more prompt and return its [Result]. A
 // [StoreRunner] is a server for many stores. Tests that run the program have the build tag e2e:
 //
-//	go test -tags e2e ./internal/test/opencode         (each damage on one version)
+//	go test -tags e2e ./internal/test/opencode         (each kind of damage on one version)
 //	go test -tags e2e -short ./internal/test/opencode  (one damage in sixteen)
 //
 // The stores of testdata have ids of November 2026. The program works on them if the clock is after that time

@@ -38,7 +38,7 @@ func TestRealProviders(t *testing.T) {
 	}
 }
 
-// tryDamage applies a damage to a session and sends a prompt, and reports whether the damage
+// tryDamage applies damage to a session and sends a prompt, and reports whether the damage
 // changed anything.
 func (p *ProviderRunner) tryDamage(t *testing.T, session string, k damage.ProviderKind) (r ProviderResult, changed bool) {
 	t.Helper()

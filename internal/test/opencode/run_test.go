@@ -123,8 +123,8 @@ func TestDirectoryGone(t *testing.T) {
 	}
 }
 
-// TestDamages: each damage has its recorded effect on one version, the versions in turn. TestMatrix of cmd/mend does
-// the same with a server, in a tenth of the time.
+// TestDamages: each kind of damage has its recorded effect on one version, the versions in turn. TestMatrix of cmd/mend
+// does the same with a server, in a tenth of the time.
 func TestDamages(t *testing.T) {
 	for n, w := range damage.Table {
 		i := n % len(damage.Versions)
