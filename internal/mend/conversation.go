@@ -20,7 +20,6 @@ type ConversationItem struct {
 	Block   *request.Block // nil for a message that has only findings to show
 	Result  *request.Block // of a tool call, if the result is a separate block; else nil
 	Ended   bool           // a tool call has a result
-	Failed  bool           // the result is an error
 	Faults  []repair.Diagnosis
 }
 
@@ -133,7 +132,7 @@ func (t *conversation) add(ref change.Ref, m repair.Stored, ds []repair.Diagnosi
 		t.blocks[key] = true
 		call, known := t.calls[b.ToolID]
 		if b.Type == request.ToolResult && known {
-			t.items[call].Result, t.items[call].Ended, t.items[call].Failed = b, true, b.Error
+			t.items[call].Result, t.items[call].Ended = b, true
 			if _, ok := t.at[b.Ref()]; !ok {
 				t.at[b.Ref()] = call
 			}
@@ -145,7 +144,7 @@ func (t *conversation) add(ref change.Ref, m repair.Stored, ds []repair.Diagnosi
 		t.at[b.Ref()] = len(t.items)
 		t.items = append(t.items, ConversationItem{
 			Role: m.Role, Summary: m.Summary, Added: m.Role != change.RoleAssistant && !m.Summary && !t.typed[ref.Message],
-			Block: b, Ended: b.Output != nil, Failed: b.Error,
+			Block: b, Ended: b.Output != nil,
 		})
 	}
 	isAbout := func(d repair.Diagnosis) bool { return d.Ref.Message == ref.Message || d.Message == ref.Message }

@@ -41,7 +41,7 @@ func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []stri
 		case b.IsThinking() && len(x.Faults) == 0:
 			continue
 		case b.Type == request.ToolUse:
-			fmt.Fprintf(&line, " %s ended %v failed %v", b.ToolName, x.Ended, x.Failed)
+			fmt.Fprintf(&line, " %s ended %v", b.ToolName, x.Ended)
 		default:
 			line.WriteString(" " + strings.Join(strings.Fields(b.Text), " "))
 		}
@@ -102,14 +102,14 @@ func TestConversation(t *testing.T) {
 	}{
 		{"OpenCode", openCode, `user: "please TOOL"
 assistant: Running.
-assistant: bash ended false failed false
+assistant: bash ended false
 assistant: Done 4.
 user: "say hello"
 assistant:  ▲ empty_content_message
 user: "please TOOLS"
 assistant: Running two.
-assistant: bash ended true failed false
-assistant: bash ended true failed false
+assistant: bash ended true
+assistant: bash ended true
 assistant: Done 9.
 user: "say goodbye"
 assistant: Hello 10.`},
@@ -117,9 +117,9 @@ assistant: Hello 10.`},
 assistant: Hello 5.
 user: P4fourth CALL [["Read", {"file_path": "/home/user/project/a.txt"}]]END CALL [["Edit", {"file_path": "/home/user/project/a.txt", "old_string": "beta", "new_string": "gamma"}]]END ▲ missing_history
 assistant: Running 6.
-assistant: Read ended true failed false`},
+assistant: Read ended true`},
 		{"Codex", codex, `user: please TOOL
-assistant: exec_command ended true failed false
+assistant: exec_command ended true
 assistant: Done 2.
 user: say hello
 assistant: Hello 3.`},

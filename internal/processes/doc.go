@@ -1,5 +1,5 @@
 // Package processes reads facts about other processes from the system, and changes none of them. Only Linux reports
-// most of them; on other systems only [Process.Identity] works.
+// them. On macOS and Windows a process has the method Identity, which shows whether it has ended.
 //
 // It imports nothing of mend. Read [Others] first.
 package processes

@@ -105,12 +105,6 @@ func (p Process) Arguments() ([]string, error) {
 	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), endedError(err)
 }
 
-// Dir returns the working directory of the process, as the process sees it.
-func (p Process) Dir() (string, error) {
-	dir, err := os.Readlink(p.path("cwd"))
-	return dir, endedError(err)
-}
-
 // Parent returns the process that started the process, or that adopted it.
 func (p Process) Parent() (int, error) {
 	n, err := p.stat(4)
@@ -119,16 +113,6 @@ func (p Process) Parent() (int, error) {
 
 // StartTicks returns when the process was started, in ticks since the boot.
 func (p Process) StartTicks() (int64, error) { return p.stat(22) }
-
-// Identity returns a value that no earlier or later process with the same number has.
-func (p Process) Identity() (string, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", err
-	}
-	ticks, err := p.StartTicks()
-	return fmt.Sprintf("%s %d", bytes.TrimSpace(boot), ticks), err
-}
 
 // stat returns a numeric field of the process's status, counted from 1.
 func (p Process) stat(field int) (int64, error) {
