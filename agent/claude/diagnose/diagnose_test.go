@@ -322,6 +322,25 @@ func TestReminders(t *testing.T) {
 	}
 }
 
+// TestRefusedFileGrowth: errors about files that are in no record, or in one large record, take linear time: a second. Quadratic
+// work takes twenty.
+func TestRefusedFileGrowth(t *testing.T) {
+	const n = 30_000
+	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},`
+	for name, content := range map[string]string{"no file": `"text"`, "many files": "[" + strings.Repeat(image, n) + `{"type":"text","text":"x"}]`} {
+		var b bytes.Buffer
+		fmt.Fprintf(&b, `{"parentUuid":null,"type":"user","uuid":"e-1","sessionId":%q,"message":{"role":"user","content":%s}}`+"\n", claude.Session, content)
+		for i := range n {
+			fmt.Fprintf(&b, `{"parentUuid":"e%d","type":"assistant","uuid":"e%d","sessionId":%q,"message":{"id":"m%d","role":"assistant","content":[{"type":"text","text":"image exceeds"}]},"isApiErrorMessage":true,"healsDistinctCarrier":%t}`+"\n", i-1, i, claude.Session, i, i%2 == 0)
+		}
+		start := time.Now()
+		repair.Diagnose(newCase(b.Bytes()))
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
 // TestRefusedFile: for each stored error of a refused file Claude Code leaves out one more file: first the nearest one
 // before the error, then the one before that. A cleared result counts as a file.
 func TestRefusedFile(t *testing.T) {
