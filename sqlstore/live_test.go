@@ -188,9 +188,13 @@ func TestCancelledWhileBusy(t *testing.T) {
 // TestWaitsForLock: Commit waits until the agent releases the lock.
 func TestWaitsForLock(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{})
-	time.AfterFunc(100*time.Millisecond, func() { _ = c.Exec("ROLLBACK") })
+	released := make(chan error)
+	time.AfterFunc(100*time.Millisecond, func() { released <- c.Exec("ROLLBACK") })
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 		t.Errorf("Commit = %+v, %v", out, err)
+	}
+	if err := <-released; err != nil {
+		t.Error(err)
 	}
 }
 

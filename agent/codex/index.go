@@ -112,7 +112,7 @@ func (s *store) CheckAccess(inUse bool) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("Codex may answer no prompt: %w", err)
+		return fmt.Errorf("%s may answer no prompt: %w", Agent{}.Title(), err)
 	}
 	return nil
 }
