@@ -104,8 +104,8 @@ func (tx *transaction) keepLateWrites() error {
 var errForeign = errors.New("changed by another program")
 
 // exchange swaps the staged file and the target. o is op.Op or its inverse: the staged file holds
-// o.Post, and the target must hold o.Pre. If the target holds anything else, it is put back at
-// once, and the error is errForeign.
+// o.Post, and the target must hold o.Pre. If the target holds anything else, exchange
+// swaps them back at once, and the error is errForeign.
 //
 // A crash leaves one of the rows of [transaction.readState], since each call either exchanges two
 // names or does nothing. The same holds for an error: only the content shows whether the call took

@@ -56,11 +56,11 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("looking at records: %w", err)
+			return fmt.Errorf("checking the links of records: %w", err)
 		}
 		why, err := root.LinkProblem(op.path)
 		if err != nil {
-			return fmt.Errorf("looking at %v %s: %w", ref.Kind, ref, err)
+			return fmt.Errorf("checking the links of %v %s: %w", ref.Kind, ref, err)
 		}
 		if why != "" {
 			return &change.LinkedError{Ref: ref, Why: why}

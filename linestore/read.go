@@ -53,7 +53,7 @@ func (s *Store) locateAll(refs []change.Ref) (map[string][]lineOp, error) {
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	byPath, err := s.locateAll(refs)
 	if err != nil {
-		return fmt.Errorf("looking at records: %w", err)
+		return fmt.Errorf("checking the links of records: %w", err)
 	}
 	root, err := safedir.OpenRoot(s.id.Root)
 	if err != nil {
@@ -61,9 +61,9 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	}
 	defer root.Close()
 	for _, p := range slices.Sorted(maps.Keys(byPath)) {
-		why, err := root.WriteProblem(p) // an append needs the right to write, its undo the rights to replace
+		why, err := root.WriteProblem(p) // an append needs permission to write the file, its undo permission to replace it
 		if err = cmp.Or(ctx.Err(), err); err != nil {
-			return fmt.Errorf("looking at %s: %w", p, err)
+			return fmt.Errorf("checking the links of %s: %w", p, err)
 		}
 		if why != "" {
 			ref := byPath[p][0].Ref

@@ -18,7 +18,7 @@ import (
 func (s *Store) State(context.Context) (change.Stamp, error) {
 	stamp, err := s.state()
 	if err != nil {
-		return change.Stamp{}, fmt.Errorf("looking at %s: %w", s.id.Root, err)
+		return change.Stamp{}, fmt.Errorf("reading the state of %s: %w", s.id.Root, err)
 	}
 	return stamp, nil
 }

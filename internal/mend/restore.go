@@ -123,7 +123,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	errs := []error{ctx.Err(), errBeside, c.checkListed(heads)}
 	if len(unread) > 0 && ctx.Err() == nil {
 		errs = append(errs,
-			fmt.Errorf("examining session %s, one of %d in the store that cannot be read: it is unknown what they lack: %w",
+			fmt.Errorf("examining session %s, one of %d in the store that cannot be read, so what these lack is unknown: %w",
 				unread[0].Session.ID, len(unread), unread[0].Err))
 	}
 	return all, errors.Join(errs...)

@@ -46,7 +46,7 @@ func (c *State) findBranches() {
 	var left []*transcript.Record                  // in branches that the user may have left
 	siblings := map[*transcript.Record][]*branch{} // other branches, by the record with which the conversation continues
 	for _, b := range c.branches(path) {
-		if c.isBeforeBoundary(b.root) || !c.hasAnswer(b) { // without an answer, the user took the prompt back
+		if c.isBeforeBoundary(b.root) || !c.hasAnswer(b) { // the user has replaced a prompt that has no answer
 			continue
 		}
 		own := c.continuation(b, next)

@@ -27,7 +27,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 		return err
 	})
 	if err != nil {
-		return change.Stamp{}, fmt.Errorf("looking at session %s: %w", head.ID, err)
+		return change.Stamp{}, fmt.Errorf("reading the state of session %s: %w", head.ID, err)
 	}
 	return stamp, nil
 }

@@ -196,7 +196,7 @@ func (env *Env) RunPager(print func() error) (err error) {
 }
 
 // CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone. It never
-// replaces a file, and adds none to the files of mend or of a store; then it does not call write.
+// replaces a file, and refuses a path among mend's own files or in a store; then it does not call write.
 func (env *Env) CreateFile(path string, write func(io.Writer) error) error {
 	const hint = "name another file, or - for standard output"
 	if _, err := os.Lstat(path); err == nil {

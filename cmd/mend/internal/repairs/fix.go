@@ -45,11 +45,11 @@ session whose next request causes the error, or tells you what helps instead. On
 line, put the text between single quotes, because the shell would run text between backticks.
 With - fix reads standard input, with @FILE a file.
 
-Fix chooses a session itself only if the text has its id, if exactly one session breaks that
-rule at that position, or if the newest session of this folder failed with this error, such
-as one about signatures of thinking. Otherwise fix asks; without a terminal it lists the
-sessions and exits with 5. If none matches, fix offers the broken ones, or asks what happened
-and offers the commands that help.
+Fix chooses a session itself only if the text has its id, if the error names a position and
+only one session is broken there, or if the newest session of this folder failed with this
+error, such as one about signatures of thinking. Otherwise fix asks; without a terminal it
+lists the sessions and exits with 5. If none matches, fix offers the broken ones, or asks
+what happened and offers the commands that help.
 
 With SESSION, --error TEXT also repairs what that error names. The provider names one bad
 signature per error. To remove all of them at once, use --all, or run fix again with the
