@@ -132,7 +132,7 @@ func (tx *transaction) keptNames() map[string][]string {
 		return tx.kept
 	}
 	tx.kept = map[string][]string{}
-	names, _ := listNames(tx.root, stage.Kept)
+	names, _ := tx.root.NamesAt(stage.Kept)
 	for _, name := range names {
 		number := strings.LastIndexByte(strings.TrimSuffix(name, keptSuffix), '.')
 		tx.kept[name[:number+1]] = append(tx.kept[name[:number+1]], name)
@@ -151,14 +151,14 @@ func (s *Store) ListAbandoned(owner string) ([]string, error) {
 		return nil, err
 	}
 	defer root.Close()
-	owners, err := listNames(root, stage.Dir)
+	owners, err := namesAt(root, stage.Dir)
 	var found []string
 	for _, name := range owners {
 		at := stage.Dir + "/" + name
 		if name == owner || at == stage.Kept {
 			continue
 		}
-		staged, lerr := listNames(root, at)
+		staged, lerr := namesAt(root, at)
 		err = errors.Join(err, lerr)
 		for _, n := range staged {
 			found = append(found, at+"/"+n)
@@ -170,17 +170,11 @@ func (s *Store) ListAbandoned(owner string) ([]string, error) {
 	return found, nil
 }
 
-// listNames returns the sorted names in the folder at p; none if p is not a folder.
-func listNames(root *safedir.Dir, p string) ([]string, error) {
-	d, err := root.Sub(p)
+// namesAt is [safedir.Dir.NamesAt] with no names if p is not a folder.
+func namesAt(root *safedir.Dir, p string) ([]string, error) {
+	names, err := root.NamesAt(p)
 	if safedir.IsMissing(err) {
-		return nil, nil
+		err = nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Names()
-	slices.Sort(names)
 	return names, err
 }

@@ -3,6 +3,7 @@ package safedir
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -46,4 +47,16 @@ func (d *Dir) Sub(rel string) (*Dir, error) {
 		at = next
 	}
 	return at, nil
+}
+
+// NamesAt returns the sorted names in the folder at p below d. Its errors are those of [Dir.Sub] and [Dir.Names].
+func (d *Dir) NamesAt(p string) ([]string, error) {
+	at, err := d.Sub(p)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	names, err := at.Names()
+	slices.Sort(names)
+	return names, err
 }

@@ -78,25 +78,24 @@ func (a *Area) OwnerDir() string { return Dir + "/" + a.Owner }
 // example a link.
 func (a *Area) Open(p string) (*safedir.Dir, error) {
 	d, err := a.Root.Sub(p)
+	return d, a.ownError(err)
+}
+
+// ownError returns the error for a user if err is a [*safedir.NotFolderError] about one of mend's own folders, else err.
+func (a *Area) ownError(err error) error {
 	if strange, ok := errors.AsType[*safedir.NotFolderError](err); ok {
-		err = ownfile.NotFolder(filepath.Join(a.Path, strange.Path), strange.Mode)
+		return ownfile.NotFolder(filepath.Join(a.Path, strange.Path), strange.Mode)
 	}
-	return d, err
+	return err
 }
 
 // Names returns the sorted names in mend's own folder at p; none if it does not exist.
 func (a *Area) Names(p string) ([]string, error) {
-	d, err := a.Open(p)
+	names, err := a.Root.NamesAt(p)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		err = nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Names()
-	slices.Sort(names)
-	return names, err
+	return names, a.ownError(err)
 }
 
 // Make opens the folder at p, one of mend's own, and makes the missing folders of the path.
