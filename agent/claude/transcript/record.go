@@ -219,9 +219,9 @@ func (r *Record) isCommand() bool {
 // reminder returns what Claude Code puts before the text of a record that it wrote itself, "" before any other: the
 // report of a background task, the output of a hook, or a note such as the one after a stream that was cut.
 func (r *Record) reminder() string {
-	switch isTask := r.value.TextAt("origin", "kind") == "task-notification"; {
+	switch {
 	case !r.IsString():
-	case isTask && r.value.TextAt("origin", "subkind") == "":
+	case r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin", "subkind") == "":
 		return notification
 	case isTrue(r.value.Get("hookText")):
 		return "<system-reminder>\n" + r.value.TextAt("hookTextLead") + "\n"
