@@ -281,9 +281,9 @@ func (s *store) lineage(fork change.Head) (all []change.Head) {
 	return all
 }
 
-// namedAfter returns the paths of the rollouts whose names have id as the rollout's own id. If id is ofSession with the
-// id of a session, it returns the paths of all rollouts of the session. It walks the folders once after each List, not
-// for each fork.
+// namedAfter returns the paths of the rollouts with an own id, which is in the names of their files. For ofSession and
+// the id of a session it returns the paths of all rollouts of that session. It walks the folders once after each List,
+// not for each fork.
 func (s *store) namedAfter(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// refusedFirst is the damage whose repair removes readable content, and therefore waits for the error.
+// refusedFirst has the kinds of damage that mend repairs only after the error, because the repair removes readable content.
 var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // their content
 }

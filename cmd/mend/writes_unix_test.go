@@ -222,7 +222,7 @@ func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string
 	return cmd.ProcessState.ExitCode(), s.shown()
 }
 
-// answerHere is answer in this process, in which setHome was called, without a terminal of the system.
+// answerHere is like answer, but runs mend in this process, without a terminal of the system. Call setHome first.
 func (sb sandbox) answerHere(question, keys string, meanwhile func(), args ...string) (int, string) {
 	sb.Helper()
 	var out bytes.Buffer

@@ -39,8 +39,8 @@ type Result struct {
 	Tables []*Table
 	Header Header
 	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the
-	// number of rows taken from it: those whose owner, the row they belong to, exists. OldWAL means that the file was
-	// written after the -wal; then FromWAL is 0.
+	// number of rows that were taken from it; a row whose owner does not exist is not taken. OldWAL means that the file
+	// was written after the -wal; then FromWAL is 0.
 	ForeignWAL, OldWAL bool
 	FromWAL            int
 	// SchemaDamaged means that part of the schema could not be read.

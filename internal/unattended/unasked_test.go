@@ -91,7 +91,7 @@ func unpackOpenCode(t *testing.T, archive []byte) (path, id string) {
 	return path, id
 }
 
-// damages returns the damage whose effect on the real programs is known.
+// damages returns sessions with each kind of damage that was tried on the real programs.
 func damages() (all []damagedSession) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {

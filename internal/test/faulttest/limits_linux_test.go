@@ -43,8 +43,8 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 	}
 }
 
-// sizes is the number of runs in which the space of a disk, or the limit of the file size, grows from zero to enough. A
-// sample has every fourth.
+// sizes is the number of sizes, from zero to enough, that a full run tries for a disk and for the limit of a file. A
+// sample tries every fourth.
 const sizes = 96
 
 func sizeStep() int {

@@ -368,8 +368,8 @@ func (s *watchedStore) showRepair(id string) {
 		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
-// leave prints why a broken session is not repaired, each reason once. If the reason is a process that uses the session,
-// leave waits for the next check, if there is one: the process may end before.
+// leave prints why a broken session is not repaired, each reason once. It does not print that a process uses the session
+// until the next check, if there is one, finds that again: the process may end before.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
 	key, text := s.key(head), why.Error()
 	s.mu.Lock()

@@ -173,10 +173,10 @@ func cleanImagesVerb(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "images [SESSION...]",
 		Short: "Replace images and other large files with a line of text",
-		Long: `Clean images removes images, PDFs and other large files from prompts and tool results: in
-the named sessions, in the unused ones, in those of a folder, or in all. A line of text tells you and
-the model what was there. The newest turns of each session do not change. The bytes are
-moved to the journal, and "mend undo" restores them.`,
+		Long: `Clean images removes images, PDFs and other large files from prompts and tool results of the
+sessions that you name, of unused ones, of those of a folder, or of all. A line of text tells
+you and the model what was there. The newest turns of each session do not change. The bytes
+are moved to the journal, and "mend undo" restores them.`,
 		Example: `  mend clean images --older-than 30d --dry-run
   mend clean images "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
